@@ -1,0 +1,1 @@
+"""One HLO module: its bytes, text, outline, instructions and proto forms."""

@@ -1,0 +1,1 @@
+"""Running a module: inputs, lowering, slices, the worker process and the debug session."""

@@ -1,0 +1,1 @@
+"""Theme files, read into styles that know nothing of Textual."""
