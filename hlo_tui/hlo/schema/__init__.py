@@ -1,0 +1,1 @@
+"""The messages of XLA's HLO protos, generated from hlo.proto."""
