@@ -1,0 +1,56 @@
+"""Where the lines of a source begin, eight bytes a line."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+
+
+class LineIndex:
+    """Line starts in bytes. Lines are counted from 0 here and shown from 1.
+
+    Attributes:
+        longest: bytes of the longest line, without its newline.
+    """
+
+    def __init__(self) -> None:
+        self._starts = array("Q")
+        self._end = 0
+        self._last_newline = 0
+        self.longest = 0
+
+    @property
+    def count(self) -> int:
+        """How many lines there are; a newline at the very end begins no further line."""
+        return len(self._starts)
+
+    @property
+    def end(self) -> int:
+        """Bytes up to which lines are known."""
+        return self._end
+
+    def start(self, line: int) -> int:
+        """The offset at which `line` begins. Raises IndexError for a line that is not there."""
+        if not 0 <= line < len(self._starts):
+            raise IndexError(line)
+        return self._starts[line]
+
+    def span(self, line: int) -> tuple[int, int]:
+        """Offsets of the first byte of `line` and of its newline (or of the end). Raises IndexError."""
+        start = self.start(line)
+        if line + 1 < len(self._starts):
+            return start, self._starts[line + 1] - 1
+        return start, self._end - self._last_newline
+
+    def line_at(self, offset: int) -> int:
+        """The line that holds the byte at `offset`, the nearest for one outside; -1 where there are no lines."""
+        if not self._starts:
+            return -1
+        return max(0, bisect_right(self._starts, offset) - 1)
+
+    def extend(self, starts: array[int], longest: int, end: int, ends_in_newline: bool) -> None:
+        """Take further lines: their `starts`, bytes of the `longest`, and the offset where the last ends."""
+        self._starts.extend(starts)
+        self.longest = max(self.longest, longest)
+        self._end = end
+        self._last_newline = int(ends_in_newline)
