@@ -1,0 +1,163 @@
+"""Literals and shapes of a proto as numpy arrays, and back (worker side: numpy and ml_dtypes, not jax)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from hlo_tui.hlo.schema import hlo_pb2 as pb
+
+Array = NDArray[Any]
+
+TUPLE, OPAQUE, TOKEN, BUFFER = 13, 14, 17, 34
+
+# XLA's PrimitiveType number -> (name in HLO text, numpy dtype, literal field).
+_ML = {
+    16: ("bf16", "bfloat16", "bf16s"),
+    19: ("f8e5m2", "float8_e5m2", "f8e5m2s"),
+    20: ("f8e4m3fn", "float8_e4m3fn", "f8e4m3fns"),
+    21: ("s4", "int4", "s4s"),
+    22: ("u4", "uint4", "u4s"),
+    23: ("f8e4m3b11fnuz", "float8_e4m3b11fnuz", "f8e4m3b11fnuzs"),
+    24: ("f8e5m2fnuz", "float8_e5m2fnuz", "f8e5m2fnuzs"),
+    25: ("f8e4m3fnuz", "float8_e4m3fnuz", "f8e4m3fnuzs"),
+    26: ("s2", "int2", "s2s"),
+    27: ("u2", "uint2", "u2s"),
+    28: ("f8e4m3", "float8_e4m3", "f8e4m3s"),
+    29: ("f8e3m4", "float8_e3m4", "f8e3m4s"),
+    32: ("f4e2m1fn", "float4_e2m1fn", "f4e2m1fns"),
+    33: ("f8e8m0fnu", "float8_e8m0fnu", "f8e8m0fnus"),
+    35: ("f6e3m2fn", "float6_e3m2fn", "f6e3m2fns"),
+    36: ("f6e2m3fn", "float6_e2m3fn", "f6e2m3fns"),
+}
+_PLAIN = {
+    1: ("pred", "bool", "preds"),
+    2: ("s8", "int8", "s8s"),
+    3: ("s16", "int16", "s16s"),
+    4: ("s32", "int32", "s32s"),
+    5: ("s64", "int64", "s64s"),
+    6: ("u8", "uint8", "u8s"),
+    7: ("u16", "uint16", "u16s"),
+    8: ("u32", "uint32", "u32s"),
+    9: ("u64", "uint64", "u64s"),
+    10: ("f16", "float16", "f16s"),
+    11: ("f32", "float32", "f32s"),
+    12: ("f64", "float64", "f64s"),
+    15: ("c64", "complex64", "c64s"),
+    18: ("c128", "complex128", "c128s"),
+}
+DTYPES: dict[int, np.dtype[Any]] = {n: np.dtype(name) for n, (_, name, _) in _PLAIN.items()}
+DTYPES |= {n: np.dtype(getattr(ml_dtypes, name)) for n, (_, name, _) in _ML.items() if hasattr(ml_dtypes, name)}
+NAMES: dict[int, str] = {n: row[0] for n, row in (_PLAIN | _ML).items()}
+NAMES |= {TUPLE: "tuple", OPAQUE: "opaque", TOKEN: "token", BUFFER: "b"}
+_FIELDS = {n: row[2] for n, row in (_PLAIN | _ML).items()}
+_BITS = {21: 4, 22: 4, 26: 2, 27: 2, 30: 1, 31: 1, 32: 4}
+NUMBERS = {dtype: n for n, dtype in DTYPES.items()}
+
+
+def element_bits(element_type: int) -> int:
+    """Bits of one element in memory: 4 for s4, 8 for pred."""
+    return _BITS.get(element_type) or DTYPES[element_type].itemsize * 8
+
+
+def byte_size(shape: pb.ShapeProto) -> int:
+    """Bytes of a value of this shape; tuples are the sum of their parts, tokens are 0, unknown types count 8 a piece."""
+    if shape.element_type == TUPLE:
+        return sum(byte_size(part) for part in shape.tuple_shapes)
+    if shape.element_type in (TOKEN, OPAQUE):
+        return 0
+    bits = element_bits(shape.element_type) if shape.element_type in DTYPES else 64
+    return (math.prod(shape.dimensions) * bits + 7) // 8
+
+
+def shape_text(shape: pb.ShapeProto) -> str:
+    """The shape as HLO text writes it, without layout: `f32[4,1024]`, `(s32[], pred[3])`."""
+    if shape.element_type == TUPLE:
+        return "(" + ", ".join(shape_text(part) for part in shape.tuple_shapes) + ")"
+    name = NAMES.get(shape.element_type, f"type{shape.element_type}")
+    dynamic = list(shape.is_dynamic_dimension) or [False] * len(shape.dimensions)
+    dims = ",".join(("<=" if dyn else "") + str(d) for d, dyn in zip(shape.dimensions, dynamic, strict=False))
+    return f"{name}[{dims}]"
+
+
+def dtype_name(array: Array) -> str:
+    """XLA's name for the array's element type."""
+    return NAMES[NUMBERS[array.dtype]]
+
+
+def minor_to_major(shape: pb.ShapeProto) -> list[int]:
+    """The layout's order; row-major where the shape carries none."""
+    order = list(shape.layout.minor_to_major)
+    rank = len(shape.dimensions)
+    return order if len(order) == rank else list(range(rank - 1, -1, -1))
+
+
+def literal_to_value(literal: pb.LiteralProto) -> Any:
+    """A numpy array, a tuple of such, or None for a token.
+
+    Elements are stored in the layout of the literal's own shape.
+    Raises ValueError where the literal does not hold what its shape says.
+    """
+    shape = literal.shape
+    if shape.element_type == TUPLE:
+        return tuple(literal_to_value(part) for part in literal.tuple_literals)
+    if shape.element_type in (TOKEN, OPAQUE):
+        return None
+    if shape.element_type not in DTYPES:
+        raise ValueError(f"no numpy type for element type {NAMES.get(shape.element_type, shape.element_type)}")
+    dims = list(shape.dimensions)
+    flat = _elements(literal, math.prod(dims))
+    major_to_minor = minor_to_major(shape)[::-1]
+    stored = flat.reshape([dims[d] for d in major_to_minor])
+    array = np.ascontiguousarray(stored.transpose(np.argsort(major_to_minor))) if dims else stored.reshape(())
+    array.flags.writeable = False
+    return array
+
+
+def _elements(literal: pb.LiteralProto, count: int) -> Array:
+    """The literal's elements in stored order, `count` of them."""
+    number = literal.shape.element_type
+    dtype = DTYPES[number]
+    data = getattr(literal, _FIELDS[number])
+    if number in (15, 18):
+        parts = np.array(data, dtype=np.float32 if number == 15 else np.float64)
+        flat: Array = parts.view(dtype)
+    elif not isinstance(data, bytes):
+        flat = np.array(data, dtype=dtype)
+    elif number in _BITS:
+        flat = _unpack(np.frombuffer(data, np.uint8), _BITS[number], count, dtype)
+    else:
+        flat = np.frombuffer(data, dtype)
+    if len(flat) != count:
+        raise ValueError(f"the literal holds {len(flat)} elements, its shape wants {count}")
+    return flat
+
+
+def _unpack(packed: NDArray[np.uint8], bits: int, count: int, dtype: np.dtype[Any]) -> Array:
+    """Elements of 1, 2 or 4 bits, packed low bits first, one a byte as ml_dtypes keeps them."""
+    per_byte = 8 // bits
+    shifts = np.arange(per_byte, dtype=np.uint8) * bits
+    codes = ((packed[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)[:count].astype(np.uint8)
+    if dtype.kind == "V" and dtype.name.startswith("int"):
+        sign = 1 << (bits - 1)
+        return ((codes.astype(np.int8) ^ sign) - sign).astype(dtype)
+    if dtype.name.startswith("uint"):
+        return codes.astype(dtype)
+    return codes.view(dtype)
+
+
+def shape_of(array: Array) -> pb.ShapeProto:
+    """The row-major shape of an array."""
+    return array_shape(NUMBERS[array.dtype], array.shape)
+
+
+def array_shape(element_type: int, dimensions: Any) -> pb.ShapeProto:
+    """A row-major array shape of these dimensions."""
+    dims = [int(d) for d in dimensions]
+    shape = pb.ShapeProto(element_type=element_type, dimensions=dims, is_dynamic_dimension=[False] * len(dims))
+    shape.layout.minor_to_major.extend(range(len(dims) - 1, -1, -1))
+    return shape

@@ -1,0 +1,284 @@
+"""The replay as the worker holds it: one program, its inputs, where it stands, and moves in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hlo_tui.errors import EngineError, HloTuiError
+from hlo_tui.replay.collectives import Topology
+from hlo_tui.replay.evaluate import Evaluator, Grain
+from hlo_tui.replay.frames import Frame
+from hlo_tui.replay.inputs import Inputs
+from hlo_tui.replay.lowering import Cannot
+from hlo_tui.replay.program import CONTROL_FLOW, Computation, Program, trip_count
+from hlo_tui.replay.slices import Slice, SliceCache, SliceModule, value_shape
+from hlo_tui.replay.stops import StopSpec, is_logged, logged, resolve
+from hlo_tui.replay.values import Difference, Unknown, compare, find_unknown, summarize
+from hlo_tui.replay.walk import Phase, Position, Spot, StopTable, Walker
+from hlo_tui.replay.xla import Backend
+
+Json = dict[str, Any]
+
+
+class Debugger:
+    """One replay.
+
+    `on_note` is told what is going on (a line of text), `on_log` gets an event for each logged value that is passed.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        inputs: Inputs,
+        backend: Backend,
+        cache: SliceCache,
+        topology: Topology = Topology(),
+        grain: Grain = Grain.UNIT,
+        refused: dict[tuple[str, str], str] | None = None,
+    ) -> None:
+        self.program = program
+        self.inputs = inputs
+        self.topology = topology
+        self.evaluator = Evaluator(program, backend, cache, topology, grain, refused)
+        self.on_log: Callable[[Json], None] = lambda _: None
+        self._entry = Frame(program.entry, inputs.values)
+        self._reasons: dict[int, dict[int, str]] = {}
+        self._logged = logged(program)
+        self._logged_until: tuple[int, ...] = (-2,)
+        self._forward = True
+        self._walker = Walker(self.evaluator, self._entry, StopTable(program, self._logged))
+        self._walker.accept = self._accept
+        self.spot = self._walker.start()
+
+    # Stops.
+
+    def set_stops(self, specs: list[StopSpec]) -> list[Json]:
+        """Stop at these from now on; the instructions that they mean."""
+        self._reasons = resolve(self.program, specs)
+        self._retable({})
+        return [
+            {"computation": c.name, "instruction": c.ops[index].name, "reason": reason}
+            for c in self.program.reachable()
+            for index, reason in sorted(self._reasons.get(c.id, {}).items())
+        ]
+
+    def _retable(self, extra: dict[int, set[int]]) -> None:
+        identities = {*self._reasons, *self._logged, *extra}
+        direct = {i: {*self._reasons.get(i, ()), *self._logged.get(i, ()), *extra.get(i, ())} for i in identities}
+        self._walker.retable(StopTable(self.program, direct))
+        self._extra = extra
+
+    _extra: dict[int, set[int]]
+
+    def _accept(self, spot: Spot) -> bool:
+        computation = spot.frame.computation
+        if self._forward and spot.index in self._logged.get(computation.id, ()):
+            self._log(spot)
+        is_stop = spot.index in self._reasons.get(computation.id, ())
+        return is_stop or spot.index in self._extra.get(computation.id, ())
+
+    def _log(self, spot: Spot) -> None:
+        key = spot.position().key()
+        if key > self._logged_until and is_logged(spot.frame.computation.ops[spot.index].attributes):
+            self._logged_until = key
+            self.on_log(self._event("log", spot))
+
+    # Moves.
+
+    def move(self, how: str, backward: bool = False, target: tuple[str, str] | None = None) -> Json:
+        """Go somewhere and say where that is.
+
+        Args:
+            how: "continue", "next", "step", "finish" or "to".
+            backward: the same into the past.
+            target: for "to": (computation, instruction) to run to.
+
+        Raises:
+            HloTuiError: there is no such instruction.
+            evaluate.Interrupted: the person asked to stop; the replay stands where it stood.
+        """
+        self._forward = not backward
+        walker, spot = self._walker, self.spot
+        if how == "to":
+            found = self._run_to(target, backward)
+        else:
+            forward_moves = {
+                "continue": walker.next_stop, "next": walker.next, "step": walker.step_in, "finish": walker.finish,
+            }  # fmt: skip
+            backward_moves = {
+                "continue": walker.previous_stop, "next": walker.previous, "step": walker.step_back_in, "finish": walker.finish_back,
+            }  # fmt: skip
+            found = (backward_moves if backward else forward_moves)[how](spot)
+        if found is None:
+            found = walker.start() if backward else walker.end()
+        self.spot = found
+        return self.here()
+
+    def _run_to(self, target: tuple[str, str] | None, backward: bool) -> Spot | None:
+        computation, index = self._locate(target)
+        self._retable({computation.id: {index}})
+        try:
+            return self._walker.previous_stop(self.spot) if backward else self._walker.next_stop(self.spot)
+        finally:
+            self._retable({})
+
+    def _locate(self, target: tuple[str, str] | None) -> tuple[Computation, int]:
+        name, instruction = target or ("", "")
+        computation = self.program.by_name(name)
+        index = None if computation is None else computation.by_name.get(instruction)
+        if computation is None or index is None:
+            raise HloTuiError("no such instruction", f"{instruction!r} in {name!r} is not in the module that runs")
+        return computation, index
+
+    def goto(self, position: Position) -> Json:
+        """Stand at a position that was written down.
+
+        Raises:
+            HloTuiError: the program does not come there.
+        """
+        found = self._walker.find(position)
+        if found is None:
+            raise HloTuiError("the replay does not come there", "a loop or branch on the way goes another way now")
+        self.spot = found
+        return self.here()
+
+    # What is seen.
+
+    def here(self) -> Json:
+        """The event of where the replay stands: "begin", "stop" or "end"."""
+        frame, index = self.spot.frame, self.spot.index
+        if frame.parent is None and index < 0:
+            return {"event": "begin", "position": _written(self.spot.position())}
+        if frame.parent is None and index >= len(frame.computation):
+            return self.end()
+        return self._event("stop", self.spot)
+
+    def _event(self, kind: str, spot: Spot) -> Json:
+        frame, index = spot.frame, spot.index
+        op = frame.computation.ops[index]
+        position = spot.position()
+        not_run = spot.phase is Phase.BEFORE and op.opcode in CONTROL_FLOW
+        value = None if not_run else self.evaluator.value(frame, index)
+        event: Json = {
+            "event": kind,
+            "instruction": op.name,
+            "computation": frame.computation.name,
+            "path": [{"computation": f.computation.name, "iteration": f.iteration} for f in frame.chain()],
+            "trips": self._trips(frame),
+            "reason": self._reasons.get(frame.computation.id, {}).get(index, ""),
+            "partition": None,
+            "value": None if not_run else summarize(value),
+            "position": _written(position),
+            "key": list(position.key()),
+        }
+        if self.topology.devices > 1 and not not_run:
+            event["partitions"] = [summarize(value, part) for part in range(self.topology.devices)]
+        return event
+
+    def _trips(self, frame: Frame) -> int | None:
+        """How often the innermost loop runs, where that is known."""
+        while frame.iteration is None:
+            if frame.parent is None:
+                return None
+            frame = frame.parent
+        assert frame.parent is not None
+        loop = self.evaluator.loop(frame.parent, frame.site)
+        return trip_count(frame.op) if loop.length is None else loop.length
+
+    def value(self, computation: str, instruction: str) -> Json:
+        """The summary of any instruction on the path to where the replay stands, computed now if need be.
+
+        Raises:
+            HloTuiError: no run of its computation is on the path.
+        """
+        for frame in reversed(self.spot.frame.chain()):
+            index = frame.computation.by_name.get(instruction)
+            if frame.computation.name == computation and index is not None:
+                ahead = frame is self.spot.frame and index > self.spot.index
+                summary = summarize(self.evaluator.value(frame, index))
+                return {"computation": computation, "instruction": instruction, "value": summary, "ahead": ahead}
+        message = f"{computation} is not being run where the replay stands"
+        raise HloTuiError("no value here", message, "run to an instruction of that computation first")
+
+    # The end.
+
+    def end(self) -> Json:
+        """The event of the end: outputs, checks, what was unknown."""
+        entry = self._entry
+        outputs = self.evaluator.root(entry)
+        unknown = find_unknown(outputs)
+        check, difference = self._self_check(outputs)
+        recorded, recorded_difference = self._recorded(outputs)
+        event: Json = {
+            "event": "end",
+            "outputs": [summarize(value) for value in (outputs if isinstance(outputs, tuple) else (outputs,))],
+            "self_check": check,
+            "recorded": recorded,
+            "unknown": sorted({name for _, name in self.evaluator.unknown}),
+            "reasons": [f"{name}: {reason}" for (_, name), reason in sorted(self.evaluator.unknown.items())],
+            "status": "done" if unknown is None else "unknown outputs",
+            "position": _written(self._walker.end().position()),
+            "key": list(self._walker.end().position().key()),
+        }
+        for name, found in (("self_check", difference), ("recorded", recorded_difference)):
+            if found is not None:
+                event[f"{name}_max_abs"] = found.max_abs
+                event[f"{name}_exact"] = found.exact
+        return event
+
+    _checked: tuple[Any, tuple[str, Difference | None]] | None = None
+
+    def _self_check(self, outputs: Any) -> tuple[str, Difference | None]:
+        """Compare with one run of the whole module, once for these outputs."""
+        if self._checked is None or self._checked[0] is not outputs:
+            self._checked = (outputs, self._check_whole(outputs))
+        return self._checked[1]
+
+    def _check_whole(self, outputs: Any) -> tuple[str, Difference | None]:
+        if find_unknown(outputs) is not None or self.evaluator.unknown:
+            return "skipped", None
+        try:
+            whole = self.run_whole()
+        except (Cannot, EngineError):
+            return "skipped", None
+        difference = compare(outputs, whole)
+        return ("match" if difference.within else "differs"), difference
+
+    def run_whole(self) -> Any:
+        """The outputs of one run of the whole module, as XLA compiles it in one piece.
+
+        Raises:
+            Cannot, EngineError: it cannot be run that way.
+        """
+        entry, evaluator = self.program.entry, self.evaluator
+        evaluator.note("running the whole module once, to check")
+        ops = [op.index for op in entry.ops if op.opcode != "parameter"]
+        module = SliceModule(self.program, self.topology, evaluator.backend.replicas)
+        live_in = entry.parameters
+        # A module whose root is a parameter has nothing to compute.
+        text = module.cut(entry, ops, live_in, [entry.root])
+        ins = [value_shape(entry.ops[i]) for i in live_in]
+        compiled = Slice(evaluator.cache.get(text), ins, [value_shape(entry.ops[entry.root])])
+        return compiled(list(self.inputs.values))[0]
+
+    def _recorded(self, outputs: Any) -> tuple[str, Difference | None]:
+        if self.inputs.result is None or isinstance(outputs, Unknown) or find_unknown(outputs) is not None:
+            return "absent", None
+        difference = compare(_leaves_only(outputs), _leaves_only(self.inputs.result))
+        return ("match" if difference.within else "differs"), difference
+
+
+def _leaves_only(value: Any) -> Any:
+    # A snapshot may hold one array where the module's root is a tuple of one, and the other way round.
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _written(position: Position) -> Json:
+    return {"path": [list(step) for step in position.path], "index": position.index, "phase": int(position.phase)}
+
+
+def read_position(written: Json) -> Position:
+    """The position that an event carries."""
+    path = tuple((int(site), int(ordinal)) for site, ordinal in written["path"])
+    return Position(path, int(written["index"]), Phase(written["phase"]))

@@ -1,0 +1,172 @@
+"""A module proto as the engine walks it: computations with their instructions in execution order, operands by position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+from hlo_tui.hlo.schema import hlo_pb2 as pb
+
+ENTERABLE = frozenset({"call", "fusion", "while", "conditional", "async-start"})
+CONTROL_FLOW = frozenset({"call", "while", "conditional"})
+
+
+class Op:
+    """One instruction: its proto and where it stands in its computation."""
+
+    __slots__ = ("called", "index", "operands", "proto")
+
+    def __init__(self, index: int, proto: pb.HloInstructionProto, operands: tuple[int, ...], called: tuple[int, ...]) -> None:
+        self.index = index
+        self.proto = proto
+        self.operands = operands
+        self.called = called
+
+    @property
+    def name(self) -> str:
+        """The instruction's name without `%`."""
+        return self.proto.name
+
+    @property
+    def opcode(self) -> str:
+        """The opcode as HLO text writes it."""
+        return self.proto.opcode
+
+    @property
+    def attributes(self) -> Mapping[str, str]:
+        """The frontend attributes."""
+        return self.proto.frontend_attributes.map
+
+    @property
+    def enterable(self) -> bool:
+        """Whether step in has somewhere to go."""
+        return bool(self.called) and self.proto.opcode in ENTERABLE
+
+
+class Computation:
+    """A computation in execution order: the schedule's where there is one, else the order of the text or proto."""
+
+    __slots__ = ("_cones", "by_name", "id", "name", "ops", "parameters", "root", "users")
+
+    def __init__(self, proto: pb.HloComputationProto, order: list[int] | None, callees: Mapping[int, int]) -> None:
+        self.id = proto.id
+        self.name = proto.name
+        protos = {instruction.id: instruction for instruction in proto.instructions}
+        ids = order if order is not None and set(order) == set(protos) else list(protos)
+        position = {identity: index for index, identity in enumerate(ids)}
+        self.ops = [
+            Op(
+                index,
+                protos[identity],
+                tuple(position[o] for o in protos[identity].operand_ids),
+                tuple(callees[c] for c in protos[identity].called_computation_ids),
+            )
+            for index, identity in enumerate(ids)
+        ]
+        self.root = position[proto.root_id]
+        self.by_name = {op.name: op.index for op in self.ops}
+        numbered = sorted((op.proto.parameter_number, op.index) for op in self.ops if op.opcode == "parameter")
+        self.parameters = [index for _, index in numbered]
+        self.users: list[list[int]] = [[] for _ in self.ops]
+        for op in self.ops:
+            for operand in set(op.operands):
+                self.users[operand].append(op.index)
+        self._cones: dict[int, list[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self.ops)
+
+    def cone(self, target: int) -> list[int]:
+        """Positions of everything that `target` needs, and itself, in execution order."""
+        cone = self._cones.get(target)
+        if cone is None:
+            needed, stack = {target}, [target]
+            while stack:
+                for operand in self.ops[stack.pop()].operands:
+                    if operand not in needed:
+                        needed.add(operand)
+                        stack.append(operand)
+            cone = self._cones[target] = sorted(needed)
+        return cone
+
+
+class Program:
+    """The computations of one module, built when they are first asked for."""
+
+    def __init__(self, proto: pb.HloModuleProto, text_order: Mapping[str, list[str]] | None = None) -> None:
+        """Take a module.
+
+        Args:
+            proto: the module; kept, not copied.
+            text_order: for a module read from text, the instruction names of a computation as they stand in it;
+                it decides the order of stepping where there is no schedule, so that the cursor goes down the page.
+
+        Raises:
+            ValueError: an instruction or computation is named that is not in the module.
+        """
+        self.proto = proto
+        self._text_order = text_order or {}
+        self._protos = {computation.id: computation for computation in proto.computations}
+        self._identity = {identity: identity for identity in self._protos}
+        self._built: dict[int, Computation] = {}
+        if proto.entry_computation_id not in self._protos:
+            raise ValueError("the module names no entry computation")
+
+    @cached_property
+    def entry(self) -> Computation:
+        """The entry computation."""
+        return self.computation(self.proto.entry_computation_id)
+
+    def computation(self, identity: int) -> Computation:
+        """The computation with this id."""
+        built = self._built.get(identity)
+        if built is None:
+            try:
+                proto = self._protos[identity]
+                built = self._built[identity] = Computation(proto, self._order(proto), self._identity)
+            except KeyError as error:
+                raise ValueError(f"the module refers to id {error}, which is not in it") from error
+        return built
+
+    def by_name(self, name: str) -> Computation | None:
+        """The computation of this name."""
+        for identity, proto in self._protos.items():
+            if proto.name == name:
+                return self.computation(identity)
+        return None
+
+    def reachable(self) -> Iterator[Computation]:
+        """Every computation that the entry can come to, callees first."""
+        seen: set[int] = set()
+        stack: list[tuple[int, bool]] = [(self.proto.entry_computation_id, False)]
+        while stack:
+            identity, done = stack.pop()
+            if done:
+                yield self.computation(identity)
+            elif identity not in seen:
+                seen.add(identity)
+                stack.append((identity, True))
+                stack.extend((c, False) for op in self.computation(identity).ops for c in op.called)
+
+    def _order(self, proto: pb.HloComputationProto) -> list[int] | None:
+        sequences = self.proto.schedule.sequences
+        if proto.id in sequences:
+            return list(sequences[proto.id].instruction_ids)
+        names = self._text_order.get(proto.name)
+        if names is None:
+            return None
+        ids = {instruction.name: instruction.id for instruction in proto.instructions}
+        if set(ids) != set(names):
+            return None
+        return [ids[name] for name in names]
+
+
+def trip_count(op: Op) -> int | None:
+    """How often a while loop runs, where the compiler wrote it down."""
+    import json
+
+    try:
+        config = json.loads(op.proto.backend_config or b"{}")
+        return int(config["known_trip_count"]["n"])
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,207 @@
+"""Cutting instructions out of a computation as a small module of plain HLO, compiled once per distinct text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from hlo_tui.errors import EngineError
+from hlo_tui.hlo.schema import hlo_pb2 as pb
+from hlo_tui.replay import arrays
+from hlo_tui.replay.collectives import Topology
+from hlo_tui.replay.lowering import Emitter, ModuleScope, lower, reset_layout
+from hlo_tui.replay.program import Computation, Op, Program
+
+Instruction = pb.HloInstructionProto
+
+
+def value_shape(op: Op) -> pb.ShapeProto:
+    """The shape of the value that the engine keeps for an instruction.
+
+    The start of an async pair holds the result already, so its value has the shape of the done.
+    """
+    shape = op.proto.shape
+    if op.opcode in ("async-start", "all-gather-start", "collective-permute-start") and len(shape.tuple_shapes) > 1:
+        return shape.tuple_shapes[1]
+    if op.opcode == "copy-start" and shape.tuple_shapes:
+        return shape.tuple_shapes[0]
+    return shape
+
+
+class SliceModule(ModuleScope):
+    """A module under construction: what it calls is lowered into it as it is met."""
+
+    def __init__(self, program: Program, topology: Topology, replicas: int) -> None:
+        self.topology = topology
+        self.replicas = replicas
+        self.proto = pb.HloModuleProto(name="slice")
+        self._program = program
+        self._numbers = 0
+        self._parameters = 0
+        self._callees: dict[int, int] = {}
+
+    def next_id(self) -> int:
+        """A number that no other instruction or computation of this module has."""
+        self._numbers += 1
+        return self._numbers
+
+    def callee(self, computation: int) -> int:
+        """Lower a computation of the original module into this one, once; its id here."""
+        made = self._callees.get(computation)
+        if made is None:
+            original = self._program.computation(computation)
+            into = pb.HloComputationProto()
+            emitted = self._lower_all(original, range(len(original)), {}, Emitter(self, into))
+            made = self._callees[computation] = self._close(into, emitted[original.root])
+        return made
+
+    def cut(self, computation: Computation, ops: Sequence[int], live_in: Sequence[int], live_out: Sequence[int]) -> bytes:
+        """Make the module whose entry computes `ops` and return its bytes, equal for equal slices.
+
+        Args:
+            computation: where the instructions are.
+            ops: positions to compute, in execution order.
+            live_in: positions whose values come in; each array of a tuple is one parameter.
+            live_out: positions whose values go out, flattened in this order into the result tuple.
+
+        Raises:
+            lowering.Cannot: an instruction of the slice has no plain form here.
+        """
+        into = pb.HloComputationProto()
+        out = Emitter(self, into)
+        emitted: dict[int, Instruction] = {}
+        for index in live_in:
+            emitted[index] = self._live_in(value_shape(computation.ops[index]), out)
+        self._lower_all(computation, ops, emitted, out)
+        leaves: list[Instruction] = []
+        for index in live_out:
+            self._leaves(emitted[index], leaves, out)
+        root = out.emit("tuple", _tuple_shape(leaves), leaves)
+        self.proto.entry_computation_id = self._close(into, root)
+        self.proto.entry_computation_name = self.proto.computations[-1].name
+        self.proto.host_program_shape.CopyFrom(self.proto.computations[-1].program_shape)
+        return self.proto.SerializeToString(deterministic=True)
+
+    def _lower_all(
+        self, computation: Computation, ops: Sequence[int], emitted: dict[int, Instruction], out: Emitter
+    ) -> dict[int, Instruction]:
+        for index in ops:
+            op = computation.ops[index]
+            operands = [emitted[o] for o in op.operands]
+            shapes = [value_shape(computation.ops[o]) for o in op.operands]
+            emitted[index] = lower(op, operands, shapes, out)
+        return emitted
+
+    def _live_in(self, shape: pb.ShapeProto, out: Emitter) -> Instruction:
+        if shape.element_type == arrays.TUPLE:
+            parts = [self._live_in(part, out) for part in shape.tuple_shapes]
+            return out.emit("tuple", shape, parts)
+        if shape.element_type == arrays.TOKEN:
+            return out.emit("after-all", shape, [])
+        self._parameters += 1
+        return out.emit("parameter", shape, [], parameter_number=self._parameters - 1)
+
+    def _leaves(self, value: Instruction, leaves: list[Instruction], out: Emitter) -> None:
+        if value.shape.element_type == arrays.TUPLE:
+            for index, part in enumerate(value.shape.tuple_shapes):
+                self._leaves(out.emit("get-tuple-element", part, [value], tuple_index=index), leaves, out)
+        elif value.shape.element_type != arrays.TOKEN:
+            leaves.append(value)
+
+    def _close(self, into: pb.HloComputationProto, root: Instruction) -> int:
+        into.id = self.next_id()
+        into.name = f"c{into.id}"
+        into.root_id = root.id
+        into.program_shape.result.CopyFrom(root.shape)
+        parameters = sorted((i for i in into.instructions if i.opcode == "parameter"), key=lambda i: i.parameter_number)
+        for parameter in parameters:
+            into.program_shape.parameters.add().CopyFrom(parameter.shape)
+            into.program_shape.parameter_names.append(f"p{parameter.parameter_number}")
+        self.proto.computations.append(into)
+        return into.id
+
+
+def _tuple_shape(parts: Sequence[Instruction]) -> pb.ShapeProto:
+    shape = pb.ShapeProto(element_type=arrays.TUPLE, tuple_shapes=[part.shape for part in parts])
+    reset_layout(shape)
+    return shape
+
+
+class Compiled(Protocol):
+    """A compiled slice, as the backend gives it: leaf arrays in, leaf arrays out."""
+
+    def __call__(self, leaves: list[Any]) -> list[Any]: ...
+
+
+class SliceCache:
+    """Compiled slices by their text without names, shared by every module that this process opens."""
+
+    def __init__(self, compile_module: Callable[[bytes], Compiled]) -> None:
+        self._compile = compile_module
+        self._compiled: dict[bytes, Compiled | EngineError] = {}
+        self.compiles = 0
+        self.hits = 0
+
+    def get(self, module: bytes) -> Compiled:
+        """The compiled form of a slice.
+
+        Raises:
+            EngineError: XLA refuses it; the answer is kept too, so it is asked only once.
+        """
+        found = self._compiled.get(module)
+        if found is None:
+            self.compiles += 1
+            try:
+                found = self._compile(module)
+            except EngineError as error:
+                found = error
+            self._compiled[module] = found
+        else:
+            self.hits += 1
+        if isinstance(found, EngineError):
+            raise found
+        return found
+
+
+class Slice:
+    """A compiled slice with the shapes of what goes in and out."""
+
+    def __init__(self, compiled: Compiled, ins: Sequence[pb.ShapeProto], outs: Sequence[pb.ShapeProto]) -> None:
+        self._compiled = compiled
+        self._ins = None if all(_is_array(shape) for shape in ins) else list(ins)
+        self._outs = None if all(_is_array(shape) for shape in outs) else list(outs)
+
+    def __call__(self, values: list[Any]) -> list[Any]:
+        """Run it: one value for each live-in, one for each live-out."""
+        leaves = values
+        if self._ins is not None:
+            leaves = []
+            for value, shape in zip(values, self._ins, strict=True):
+                flatten(value, shape, leaves)
+        results = self._compiled(leaves)
+        if self._outs is None:
+            return results
+        given = iter(results)
+        return [unflatten(shape, given) for shape in self._outs]
+
+
+def _is_array(shape: pb.ShapeProto) -> bool:
+    return shape.element_type not in (arrays.TUPLE, arrays.TOKEN)
+
+
+def flatten(value: Any, shape: pb.ShapeProto, leaves: list[Any]) -> None:
+    """Append the arrays of a value, depth first; tokens are none."""
+    if shape.element_type == arrays.TUPLE:
+        for part, part_shape in zip(value, shape.tuple_shapes, strict=True):
+            flatten(part, part_shape, leaves)
+    elif shape.element_type != arrays.TOKEN:
+        leaves.append(value)
+
+
+def unflatten(shape: pb.ShapeProto, leaves: Any) -> Any:
+    """Build a value of this shape from an iterator over its arrays."""
+    if shape.element_type == arrays.TUPLE:
+        return tuple(unflatten(part, leaves) for part in shape.tuple_shapes)
+    if shape.element_type == arrays.TOKEN:
+        return None
+    return next(leaves)

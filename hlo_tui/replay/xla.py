@@ -1,0 +1,203 @@
+"""The one module that names private jaxlib APIs: parse, compile and run HLO on XLA's own client.
+
+Tried with jaxlib 0.10.2 and 0.12.0.1 (the names are the same in both).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from hlo_tui.errors import EngineError
+
+TRIED = ("0.10", "0.11", "0.12")
+
+_Error: type[Exception] = RuntimeError
+
+
+def start(platform: str, devices: int) -> Backend:
+    """Start XLA's client in this process, once.
+
+    Args:
+        platform: "cpu" or the name of another PJRT platform, as JAX_PLATFORMS takes it.
+        devices: how many host devices the CPU client should have.
+
+    Raises:
+        EngineError: jax is not there, too new or too old, or has no such platform.
+    """
+    os.environ["JAX_PLATFORMS"] = platform
+    os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+    try:
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+        found = jax.devices()
+    except ImportError as error:
+        raise EngineError("jax cannot be imported", str(error), "pip install 'jax[cpu]'") from error
+    except RuntimeError as error:
+        raise EngineError(f"no platform {platform!r} here", str(error), "leave --platform out: the CPU is the default") from error
+    try:
+        return Backend(found[:devices])
+    except (AttributeError, ImportError) as error:
+        raise EngineError(
+            f"jaxlib {jax.__version__} is not one that this engine knows",
+            f"{error}",
+            f"use a jaxlib of the {', '.join(TRIED)} series for the replay",
+        ) from error
+
+
+def parse_text(text: bytes) -> bytes:
+    """HLO text -> the bytes of its HloModuleProto, by XLA's own parser.
+
+    Raises:
+        EngineError: XLA does not accept the text. (On some malformed text it ends the process.)
+    """
+    from jaxlib import _hlo
+
+    try:
+        module = _hlo.hlo_module_from_text(text.decode("utf-8", "surrogateescape"))
+    except (RuntimeError, ValueError, UnicodeError) as error:
+        raise EngineError("XLA's parser does not accept this text", _first_lines(error), "") from error
+    return bytes(module.as_serialized_hlo_module_proto())
+
+
+class Executable:
+    """A compiled slice: leaf arrays in, leaf arrays out."""
+
+    def __init__(self, backend: Backend, loaded: Any) -> None:
+        self._execute: Callable[[Sequence[Any]], Any] = loaded.execute_sharded
+        self._put = backend.put
+        self._many = len(backend.devices) > 1
+
+    def __call__(self, leaves: list[Any]) -> list[Any]:
+        """Run it; numpy arguments are moved to the device, results are jax arrays (one a replica where there are several).
+
+        Raises:
+            EngineError: XLA reports an error at run time.
+        """
+        put = self._put
+        try:
+            results = self._execute([put(leaf) for leaf in leaves])
+            arrays = results.disassemble_into_single_device_arrays()
+        except (RuntimeError, ValueError, TypeError) as error:
+            raise EngineError("XLA could not run it", _first_lines(error), "") from error
+        if self._many:
+            return [Replicated(tuple(parts)) for parts in arrays]
+        return [parts[0] for parts in arrays]
+
+
+class Replicated:
+    """One value on every replica: `parts[r]` is replica r's array."""
+
+    __slots__ = ("device", "parts")
+
+    def __init__(self, parts: tuple[Any, ...], device: Any = None) -> None:
+        self.parts = parts
+        self.device = device
+
+
+class Backend:
+    """XLA's client and the devices that are used of it."""
+
+    def __init__(self, devices: Sequence[Any]) -> None:
+        from jax._src.core import ShapedArray
+        from jax._src.lib import xla_client
+        from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
+        from jaxlib import _hlo, _jax
+
+        self.devices = list(devices)
+        self.client = self.devices[0].client
+        self._jax, self._hlo = _jax, _hlo
+        self._batched_put = xla_client.batched_device_put
+        self._aval = ShapedArray
+        self._avals: dict[tuple[Any, Any], Any] = {}
+        self._list = _jax.DeviceList(tuple(self.devices))
+        self._array_type: type = _jax.Array if hasattr(_jax, "Array") else xla_client.ArrayImpl
+        if len(self.devices) > 1:
+            mesh = Mesh(np.array(self.devices), ("replica",))
+            self._sharding: Any = NamedSharding(mesh, PartitionSpec())
+        else:
+            self._sharding = SingleDeviceSharding(self.devices[0])
+        self._lapack_ready = False
+
+    @property
+    def replicas(self) -> int:
+        """How many devices run one executable."""
+        return len(self.devices)
+
+    def put(self, value: Any) -> Any:
+        """A value as the array that an executable takes: jax arrays pass, numpy arrays are wrapped without a copy where possible."""
+        if isinstance(value, Replicated):
+            return self._put_replicated(value)
+        if isinstance(value, self._array_type):
+            return value
+        if self.replicas > 1:
+            return self._put_replicated(Replicated((value,) * self.replicas))
+        array = np.ascontiguousarray(value)
+        return self._batched_put(self._aval_of(array.shape, array.dtype), self._sharding, [array], self.devices)
+
+    def _put_replicated(self, value: Replicated) -> Any:
+        # The sharding says "the same everywhere" and the shards differ: the shape stays that of one replica.
+        if value.device is None:
+            parts = [part if isinstance(part, self._array_type) else np.ascontiguousarray(part) for part in value.parts]
+            aval = self._aval_of(parts[0].shape, parts[0].dtype)
+            value.device = self._batched_put(aval, self._sharding, parts, self.devices)
+        return value.device
+
+    def _aval_of(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        key = (shape, dtype)
+        aval = self._avals.get(key)
+        if aval is None:
+            aval = self._avals[key] = self._aval(shape, dtype)
+        return aval
+
+    def compile(self, module: bytes) -> Executable:
+        """Compile a plain HloModuleProto with XLA's default options.
+
+        Raises:
+            EngineError: XLA's importer or compiler refuses it.
+        """
+        if b"lapack_" in module:
+            self._initialize_lapack()
+        options = self._jax.CompileOptions()
+        options.num_replicas = self.replicas
+        options.num_partitions = 1
+        build = options.executable_build_options
+        build.num_replicas = self.replicas
+        build.num_partitions = 1
+        try:
+            mlir = self._jax.mlir.xla_computation_to_mlir_module(self._hlo.XlaComputation(module))
+            loaded = self.client.compile_and_load(mlir, self._list, options)
+        except (RuntimeError, ValueError) as error:
+            raise EngineError("XLA could not compile it", _first_lines(error), "") from error
+        return Executable(self, loaded)
+
+    def _initialize_lapack(self) -> None:
+        # Without this the LAPACK kernels' function pointers are null and a call ends the process.
+        if self._lapack_ready:
+            return
+        try:
+            from jaxlib.lapack import _lapack
+
+            _lapack.initialize()
+        except ImportError as error:
+            raise EngineError("LAPACK calls need scipy", str(error), "pip install scipy") from error
+        self._lapack_ready = True
+
+
+def versions() -> dict[str, str]:
+    """The versions that a report should name."""
+    import jax
+    import jaxlib
+
+    return {"jax": str(jax.__version__), "jaxlib": str(jaxlib.__version__)}
+
+
+def _first_lines(error: Exception, lines: int = 3, width: int = 400) -> str:
+    text = str(error).strip().splitlines()
+    return "\n".join(line[:width] for line in text[:lines])
