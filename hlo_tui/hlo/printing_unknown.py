@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from google.protobuf.message import Message
-from google.protobuf.unknown_fields import UnknownField, UnknownFieldSet
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 _FIXED = {1: 8, 5: 4}
 
@@ -45,7 +46,7 @@ def unknown_fields(message: Message, inside: bool = True) -> list[str]:
     return found
 
 
-def _fields(some: UnknownFieldSet) -> Iterator[UnknownField]:
+def _fields(some: UnknownFieldSet) -> Iterator[Any]:
     return (some[index] for index in range(len(some)))
 
 
