@@ -1,0 +1,47 @@
+"""The first and the last bytes of dumped files: all that is read of a file before somebody opens it."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from hlo_tui.dump.files import File
+
+_TAIL = 512
+_HEAD = 4096
+_MODULE = re.compile(rb"(?:^|\n)HloModule ([^\s,]{1,1024})")
+
+
+class Edges:
+    """Reads the edges of the files of one dump."""
+
+    def __init__(self, root: str) -> None:
+        """Take the dump's directory, or the log that holds it."""
+        self._root = root
+
+    def _read(self, file: File, offset: int, length: int) -> bytes:
+        path, start = os.path.join(self._root, file.path), 0
+        if file.span is not None:
+            path, start = self._root, file.span[0]
+        try:
+            # Without waiting: somebody may have put a pipe in the file's place.
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return b""
+        try:
+            return os.pread(descriptor, length, start + offset)
+        except OSError:
+            return b""
+        finally:
+            os.close(descriptor)
+
+    def is_whole(self, file: File) -> bool:
+        """Whether the last line of a module's text that is not blank closes a computation."""
+        length = min(file.size, _TAIL)
+        text = self._read(file, file.size - length, length).rstrip()
+        return text[text.rfind(b"\n") + 1 :].startswith(b"}")
+
+    def module_name(self, file: File) -> str:
+        """The module's name in the head of its text, "" where it is not there."""
+        found = _MODULE.search(self._read(file, 0, min(file.size, _HEAD)))
+        return found.group(1).decode("utf-8", "replace") if found is not None else ""
