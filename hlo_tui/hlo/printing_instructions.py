@@ -83,7 +83,7 @@ class ComputationInstructions:
     def text(self, instruction: pb.HloInstructionProto) -> str:
         """Give the line of an instruction, without indentation and without `ROOT`."""
         parts = [
-            f"{self._names[instruction.id]} = {self._module.shape(instruction.shape)}"
+            f"%{visible(instruction.name)} = {self._module.shape(instruction.shape)}"
             f" {visible(instruction.opcode)}({self._operands(instruction)})"
         ]
         parts.extend(opcode_attributes(instruction, self._operand_shapes(instruction)))

@@ -74,18 +74,19 @@ def _named_text(sharding: pb.NamedShardingProto) -> str:
     if sharding.metadata:
         metadata = f", metadata={{{', '.join(f'{{{metadata_text(one)}}}' for one in sharding.metadata)}}}"
     mesh = sharding.mesh
-    split = bool(sharding.dim_shardings)
-    reduction = _REDUCTIONS.get(sharding.reduction_op, "")
     axes = (sharding.replicated_axes, sharding.unreduced_axes, sharding.manual_axes)
-    if not split and not any(axes) and not _is_maximal(mesh):
-        return f"{{replicated{metadata}}}"
-    if not split and _covers(sharding.unreduced_axes, mesh):
-        return f"{{unreduced{'=' if reduction else ''}{reduction}{metadata}}}"
-    parts = [mesh_text(mesh)]
-    if not split and _covers(sharding.manual_axes, mesh):
-        parts.append("manual")
-    elif not _is_maximal(mesh):
-        parts.append(f"[{', '.join(_dimension_text(one, mesh) for one in sharding.dim_shardings)}]")
+    reduction = _REDUCTIONS.get(sharding.reduction_op, "")
+    parts = [mesh_text(mesh)] if mesh.axes or _is_maximal(mesh) else []
+    if not sharding.dim_shardings and not _is_maximal(mesh):
+        if not any(axes):
+            parts.append("replicated")
+        elif _covers(sharding.unreduced_axes, mesh):
+            parts.append("unreduced=" + reduction if reduction else "unreduced")
+        elif _covers(sharding.manual_axes, mesh):
+            parts.append("manual")
+    if len(parts) < 2 and mesh.axes:
+        dimensions = (_dimension_text(one, mesh) for one in sharding.dim_shardings)
+        parts.append(f"[{', '.join(dimensions)}]")
         for name, some in zip(("replicated=", f"unreduced={reduction}", "manual="), axes, strict=True):
             if some:
                 parts.append(f"{name}{{{', '.join(_axes_texts(some, mesh))}}}")

@@ -15,6 +15,8 @@ _ESCAPED = [
 ]
 _PLAIN = re.compile(r"[ !#-&(-\[\]-~]*")
 _JSON_MARK = re.compile(r'["{}]')
+# Metadata that has none of these is not written at all.
+_SHOWN = ("op_type", "op_name", "source_file", "scheduling_name", "stack_frame_id")
 # No shape nests deeper; an index that does is damage.
 _MAX_DEPTH = 100
 _STRING_MARK = re.compile(r'["\\]')
@@ -89,6 +91,8 @@ def metadata_text(metadata: pb.OpMetadata, payloads: Sequence[bytes] = ()) -> st
         metadata: of an instruction or a sharding.
         payloads: of the module, for a metadata payload that is a reference to one.
     """
+    if not any(getattr(metadata, name) for name in _SHOWN) and not metadata.HasField("metadata_payload"):
+        return ""
     pieces = []
     for name in ("op_type", "op_name", "source_file"):
         if value := getattr(metadata, name):
