@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from hlo_tui.hlo.attributes import (
+    CALL_ATTRIBUTES,
     balanced_end,
     parse_frontend_attributes,
     parse_metadata,
@@ -14,10 +15,6 @@ from hlo_tui.hlo.attributes import (
 )
 from hlo_tui.hlo.shape import Shape, parse_shape
 
-CALL_ATTRIBUTES = frozenset((
-    "to_apply", "calls", "condition", "body", "true_computation", "false_computation", "branch_computations",
-    "called_computations", "select", "scatter",
-))  # fmt: skip
 # What has a literal or nothing between its brackets, never operands.
 _NO_OPERANDS = frozenset(("constant", "parameter", "iota"))
 # `name =` with a blank: `name=` is an attribute, `%name=` can only be an instruction.
@@ -146,6 +143,8 @@ def _operation(text: str, at: int, damaged: list[str]) -> tuple[str, str, int]:
 
 def _attributes(text: str, damaged: list[str]) -> dict[str, str]:
     attributes = {}
+    if "//" in text:
+        text = without_comments(text)
     for part in split_top(text):
         key, equals, value = part.partition("=")
         key = key.strip()

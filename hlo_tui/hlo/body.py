@@ -1,0 +1,223 @@
+"""The instructions of one computation, read and taken apart when they are asked for."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from hlo_tui.hlo.instruction import Instruction, parse_instruction
+from hlo_tui.hlo.landmarks import NameIndex
+from hlo_tui.hlo.lines import LineIndex
+from hlo_tui.hlo.outline import Computation, Outline
+from hlo_tui.hlo.source import Source
+from hlo_tui.hlo.structure import Structure
+
+_BLOCK = 1 << 20
+_LONGEST = 1 << 24
+# Longer computations are not written by hand: where lines and instructions are equally many, each is the other.
+_HAND_WRITTEN = 1 << 18
+_NAME = re.compile(rb"\s*+(?:ROOT\s++)?+%?\s*+([\w.\-\x80-\xff]++)")
+
+
+class Body:
+    """One computation's instructions, in the order of the text.
+
+    Attributes:
+        computation: the computation.
+        bytes: how long its text is.
+    """
+
+    def __init__(self, source: Source, lines: LineIndex, outline: Outline, computation: Computation) -> None:
+        self.computation = computation
+        self._source = source
+        self._lines = lines
+        self._begin = lines.start(computation.line)
+        self._end = lines.span(computation.last)[1]
+        self.bytes = self._end - self._begin
+        self._nested = outline.nested(computation)
+        plain = computation.instructions == computation.last - computation.line - 1 and not self._nested
+        self._places: _Places = (
+            _LinePlaces(lines, computation)
+            if plain and self.bytes > _HAND_WRITTEN
+            else _FoundPlaces(source, lines, outline, computation)
+        )
+
+    def __len__(self) -> int:
+        return len(self._places.lines)
+
+    @cached_property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """All of them, taken apart."""
+        found = (self.at(index) for index in range(len(self)))
+        return tuple(instruction for instruction in found if instruction is not None)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Instruction]:
+        """Instructions by name; the first of those that share one. Only those asked for are taken apart."""
+        return _ByName(self)
+
+    def at(self, index: int) -> Instruction | None:
+        """The instruction at place `index`, or None where its text cannot be read any more."""
+        start, end = self._places.span(index)
+        data = self._source.read(start, min(end - start, _LONGEST)).rstrip()
+        line = self._places.lines[index]
+        text = data.decode("utf-8", "replace")
+        instruction = parse_instruction(text, self.computation.name, line, start, start + len(data))
+        if instruction is None or not self._nested:
+            return instruction
+        last = self._lines.line_at(instruction.end)
+        inner = tuple(nested.name for nested in self._nested if line <= nested.line <= last)
+        return replace(instruction, called=instruction.called + inner) if inner else instruction
+
+    def at_line(self, line: int) -> Instruction | None:
+        """The instruction that `line` (from 0) is part of, or None; the last of several."""
+        index = bisect_right(self._places.lines, line) - 1
+        if index < 0:
+            return None
+        instruction = self.at(index)
+        if instruction is None or line > self._lines.line_at(max(instruction.start, instruction.end - 1)):
+            return None
+        return instruction
+
+    def on_line(self, line: int) -> Iterator[Instruction]:
+        """The instructions that begin on `line`, and else the one that it is part of."""
+        places = self._places.lines
+        begun = range(bisect_left(places, line), bisect_right(places, line))
+        found = [self.at(index) for index in begun] or [self.at_line(line)]
+        return (instruction for instruction in found if instruction is not None)
+
+    def users(self, name: str) -> tuple[Instruction, ...]:
+        """The instructions that have `name` as an operand, in the order of the text."""
+        pattern = re.compile(rb"(?<![\w.\-])" + re.escape(name.encode()) + rb"(?![\w.\-])")
+        places = set()
+        for base, block in self._blocks():
+            for match in pattern.finditer(block):
+                places.add(self._places.index(base + match.start()))
+        found = (self.at(index) for index in sorted(places) if index >= 0)
+        return tuple(instruction for instruction in found if instruction and name in instruction.operands)
+
+    def names(self) -> Iterator[bytes]:
+        """The name of each instruction, without taking it apart."""
+        base, block = 0, b""
+        for index in range(len(self)):
+            start, _ = self._places.span(index)
+            if start + _NAME_BYTES > base + len(block):
+                base, block = start, self._source.read(start, _BLOCK)
+            match = _NAME.match(block, start - base)
+            yield match[1] if match else b""
+
+    def _blocks(self) -> Iterator[tuple[int, bytes]]:
+        """The text in pieces that end where a line ends."""
+        at = self._begin
+        while at < self._end:
+            line = self._lines.line_at(min(at + _BLOCK, self._end))
+            end = min(
+                max(self._lines.start(line), self._lines.span(self._lines.line_at(at))[1] + 1), self._end
+            )
+            if self._end - at <= _BLOCK:
+                end = self._end
+            yield at, self._source.read(at, min(end - at, _LONGEST))
+            at = end
+
+
+_NAME_BYTES = 4096
+
+
+class _ByName(Mapping[str, Instruction]):
+    def __init__(self, body: Body) -> None:
+        self._body = body
+        self._index = NameIndex(array("q", map(hash, body.names())))
+
+    def __getitem__(self, name: str) -> Instruction:
+        for index in self._index.find(name.encode()):
+            instruction = self._body.at(index)
+            if instruction is not None and instruction.name == name:
+                return instruction
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(name.decode("utf-8", "replace") for name in self._body.names()))
+
+    def __len__(self) -> int:
+        return len(set(self._body.names()))
+
+
+class _LinePlaces:
+    """Every line between head and brace is one instruction."""
+
+    def __init__(self, lines: LineIndex, computation: Computation) -> None:
+        self.lines: Sequence[int] = range(computation.line + 1, computation.last)
+        self._index = lines
+
+    def span(self, index: int) -> tuple[int, int]:
+        return self._index.span(self.lines[index])
+
+    def index(self, offset: int) -> int:
+        line = self._index.line_at(offset)
+        return line - self.lines[0] if self.lines and line in self.lines else -1
+
+
+class _FoundPlaces:
+    """Where the line machine finds instructions, which may share lines or take several."""
+
+    def __init__(self, source: Source, lines: LineIndex, outline: Outline, computation: Computation) -> None:
+        outermost = outline.outermost(computation)
+        finder = _Finder(computation.index - outermost.index)
+        machine = Structure(finder)
+        for number in range(outermost.line, outermost.last + 1):
+            start, end = lines.span(number)
+            finder.line_start = start
+            data = source.read(start, min(end - start, _LONGEST))
+            if number == outermost.line and not outermost.name:
+                machine.skip(False)
+            machine.feed(number, data)
+        machine.finish(outermost.last)
+        self.lines: Sequence[int] = finder.lines
+        self._starts = finder.starts
+        self._end = finder.end if finder.end >= 0 else lines.span(outermost.last)[1]
+
+    def span(self, index: int) -> tuple[int, int]:
+        following = index + 1
+        return self._starts[index], self._starts[following] if following < len(self._starts) else self._end
+
+    def index(self, offset: int) -> int:
+        return bisect_right(self._starts, offset) - 1 if offset < self._end else -1
+
+
+_Places = _LinePlaces | _FoundPlaces
+
+
+class _Finder:
+    """Keeps the instructions of one of the computations that the machine comes by."""
+
+    def __init__(self, wanted: int) -> None:
+        self._wanted = wanted
+        self._opened = 0
+        self._open: list[int] = []
+        self.line_start = 0
+        self.lines = array("I")
+        self.starts = array("Q")
+        self.end = -1
+
+    def header(self, _line: int, _text: bytes) -> None:
+        """No header is expected inside of a computation."""
+
+    def table(self, _line: int, _keyword: bytes) -> None:
+        """Nor a table."""
+
+    def opened(self, _line: int, _column: int, _name: bytes, _entry: bool, _nested: bool) -> None:
+        self._open.append(self._opened)
+        self._opened += 1
+
+    def instruction(self, line: int, column: int) -> None:
+        if self._open[-1] == self._wanted:
+            self.lines.append(line)
+            self.starts.append(self.line_start + column)
+
+    def closed(self, _line: int, column: int) -> None:
+        if self._open.pop() == self._wanted and column >= 0:
+            self.end = self.line_start + column
