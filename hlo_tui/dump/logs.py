@@ -109,3 +109,18 @@ def _marks(data: bytes, position: int, end: int, offset: int, blocks: _Blocks) -
         stop = newline + 1 if newline >= 0 else min(end, position + _LONGEST)
         blocks.mark(data[position:stop], offset + position)
         position = stop
+
+
+def holds_blocks(path: str | os.PathLike[str]) -> bool:
+    """Whether a dump begins in the first megabyte of this file; False where it cannot be read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        head = os.pread(descriptor, _CHUNK, 0)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return head.startswith(_BEGIN) or b"\n" + _BEGIN in head
