@@ -39,7 +39,7 @@ def parse_header(text: str) -> Header:
         key, _, value = part.partition("=")
         given[key.strip()] = value.strip()
     return Header(
-        name=name.strip().lstrip("%"),
+        name=name.strip().lstrip("%").rstrip(":"),
         scheduled=given.get("is_scheduled") == "true",
         num_partitions=_count(given.get("num_partitions", "")),
         replica_count=_count(given.get("replica_count", "")),

@@ -13,13 +13,13 @@ from hlo_tui.hlo.attributes import (
     split_top,
     without_comments,
 )
-from hlo_tui.hlo.shape import Shape, parse_shape
+from hlo_tui.hlo.shape import Shape, parse_shape, skip_blanks
 
 # What has a literal or nothing between its brackets, never operands.
 _NO_OPERANDS = frozenset(("constant", "parameter", "iota"))
 # `name =` with a blank: `name=` is an attribute, `%name=` can only be an instruction.
 _DEFINITION = re.compile(r"\s*+(ROOT\s++)?+(?:%\s*+([\w.\-]++)\s*+=|([\w.\-]++)\s++=(?!=))")
-_OPCODE = re.compile(r"\s*+([A-Za-z_][\w.\-]*+)\s*+\(")
+_OPCODE = re.compile(r"([A-Za-z_][\w.\-]*+)\s*+\(")
 _SIMPLE = re.compile(r"[^()\[\]{}\"'/]*+\)")
 _PLAIN = re.compile(r"[\w.\-%#,\s]*+")
 _OPERAND = re.compile(r"\s*+%?([A-Za-z_][\w.\-]*+)")
@@ -128,7 +128,7 @@ def parse_instruction(
 
 def _operation(text: str, at: int, damaged: list[str]) -> tuple[str, str, int]:
     """The opcode, what is between its brackets, and the offset behind them."""
-    match = _OPCODE.match(text, at)
+    match = _OPCODE.match(text, skip_blanks(text, at))
     if match is None:
         damaged.append("no opcode")
         return "", "", at
@@ -168,7 +168,7 @@ def _operands(text: str) -> tuple[str, ...]:
     while waiting:
         part, depth = waiting.pop()
         _, at = parse_shape(part)
-        nested = _OPCODE.match(part, at)
+        nested = _OPCODE.match(part, skip_blanks(part, at))
         if nested is not None:
             end = balanced_end(part, nested.end() - 1)
             if nested[1] not in _NO_OPERANDS and end > 0 and depth < _DEEPEST:

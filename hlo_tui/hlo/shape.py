@@ -22,7 +22,7 @@ _DEEPEST = 64
 _ARRAY = re.compile(r"([A-Za-z_]\w*+)\[((?:<=)?(?:[\d?][\d,<=? ]*+)?)\]")
 _PLAIN_LAYOUT = re.compile(r"\{[\d,]*+\}")
 _BUFFER = re.compile(r"b\((?=\(|\w++\[)")
-_SPACE = re.compile(r"(?:\s++|/\*(?:[^*]|\*(?!/))*+\*/)*+")
+_BLANKS = re.compile(r"(?:\s++|/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*+)*+")
 _DIMENSION = re.compile(r"\s*(<=)?(\d{1,18}|\?)\s*")
 
 
@@ -98,7 +98,7 @@ def parse_shape(text: str, start: int = 0) -> tuple[Shape, int]:
 
 
 def _parse(text: str, start: int, depth: int) -> tuple[Shape, int]:
-    at = _skip(text, start)
+    at = skip_blanks(text, start)
     match = _ARRAY.match(text, at)
     if match is not None:
         return _array(text, at, match.end())
@@ -107,15 +107,16 @@ def _parse(text: str, start: int, depth: int) -> tuple[Shape, int]:
     match = _BUFFER.match(text, at)
     if match is not None and depth < _DEEPEST:
         inner, end = _parse(text, match.end(), depth + 1)
-        end = _skip(text, end)
+        end = skip_blanks(text, end)
         if inner.dtype and text.startswith(")", end):
             inner = Shape("buffer", elements=(inner,), text=text[at : end + 1])
             return inner, end + 1
     return NO_SHAPE, start
 
 
-def _skip(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
+def skip_blanks(text: str, at: int) -> int:
+    """The offset behind the blanks and comments at `at`."""
+    match = _BLANKS.match(text, at)
     return match.end() if match else at
 
 
@@ -146,15 +147,15 @@ def _tuple(text: str, start: int, at: int, depth: int) -> tuple[Shape, int]:
         end = balanced_end(text, at)
         return (Shape("tuple", text=text[at:end]), end) if end > 0 else (NO_SHAPE, start)
     elements = []
-    end = _skip(text, at + 1)
+    end = skip_blanks(text, at + 1)
     while not text.startswith(")", end):
         element, behind = _parse(text, end, depth + 1)
         if not element.dtype:
             return NO_SHAPE, start
         elements.append(element)
-        end = _skip(text, behind)
+        end = skip_blanks(text, behind)
         if text.startswith(",", end):
-            end = _skip(text, end + 1)
+            end = skip_blanks(text, end + 1)
         elif not text.startswith(")", end):
             return NO_SHAPE, start
     return Shape("tuple", elements=tuple(elements), text=text[at : end + 1]), end + 1
