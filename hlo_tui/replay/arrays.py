@@ -51,7 +51,9 @@ _PLAIN = {
     18: ("c128", "complex128", "c128s"),
 }
 DTYPES: dict[int, np.dtype[Any]] = {n: np.dtype(name) for n, (_, name, _) in _PLAIN.items()}
-DTYPES |= {n: np.dtype(getattr(ml_dtypes, name)) for n, (_, name, _) in _ML.items() if hasattr(ml_dtypes, name)}
+DTYPES |= {
+    n: np.dtype(getattr(ml_dtypes, name)) for n, (_, name, _) in _ML.items() if hasattr(ml_dtypes, name)
+}
 NAMES: dict[int, str] = {n: row[0] for n, row in (_PLAIN | _ML).items()}
 NAMES |= {TUPLE: "tuple", OPAQUE: "opaque", TOKEN: "token", BUFFER: "b"}
 _FIELDS = {n: row[2] for n, row in (_PLAIN | _ML).items()}
@@ -65,7 +67,9 @@ def element_bits(element_type: int) -> int:
 
 
 def byte_size(shape: pb.ShapeProto) -> int:
-    """Bytes of a value of this shape; tuples are the sum of their parts, tokens are 0, unknown types count 8 a piece."""
+    """Bytes of a value of this shape; tuples are the sum of their parts, tokens are 0, unknown types count 8
+    a piece.
+    """
     if shape.element_type == TUPLE:
         return sum(byte_size(part) for part in shape.tuple_shapes)
     if shape.element_type in (TOKEN, OPAQUE):
@@ -108,7 +112,9 @@ def literal_to_value(literal: pb.LiteralProto) -> Any:
     if shape.element_type in (TOKEN, OPAQUE):
         return None
     if shape.element_type not in DTYPES:
-        raise ValueError(f"no numpy type for element type {NAMES.get(shape.element_type, shape.element_type)}")
+        raise ValueError(
+            f"no numpy type for element type {NAMES.get(shape.element_type, shape.element_type)}"
+        )
     dims = list(shape.dimensions)
     flat = _elements(literal, math.prod(dims))
     major_to_minor = minor_to_major(shape)[::-1]
@@ -158,6 +164,8 @@ def shape_of(array: Array) -> pb.ShapeProto:
 def array_shape(element_type: int, dimensions: Any) -> pb.ShapeProto:
     """A row-major array shape of these dimensions."""
     dims = [int(d) for d in dimensions]
-    shape = pb.ShapeProto(element_type=element_type, dimensions=dims, is_dynamic_dimension=[False] * len(dims))
+    shape = pb.ShapeProto(
+        element_type=element_type, dimensions=dims, is_dynamic_dimension=[False] * len(dims)
+    )
     shape.layout.minor_to_major.extend(range(len(dims) - 1, -1, -1))
     return shape

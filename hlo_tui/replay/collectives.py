@@ -1,7 +1,9 @@
 """Collectives in the form that one host can run: N replicas with explicit groups, or one device alone.
 
-A partitioned module (P partitions, R replicas) runs as R*P replicas; device r*P+p is partition p of replica r. XLA's
-own partition form is refused by the CPU client for modules that are already partitioned, the replica form is not.
+A partitioned module (P partitions, R replicas) runs as R*P replicas; device r*P+p is partition p of replica
+r. XLA's
+own partition form is refused by the CPU client for modules that are already partitioned, the replica form is
+not.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ _SYNC = {
     "collective-permute-start": "collective-permute",
 }
 _DONE = frozenset({"all-reduce-done", "all-gather-done", "collective-permute-done"})
-_GROUPED = frozenset({"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-broadcast", "ragged-all-to-all"})
+_GROUPED = frozenset(
+    {"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-broadcast", "ragged-all-to-all"}
+)
 OPCODES = frozenset(_SYNC) | _DONE | _GROUPED | {"collective-permute", "partition-id", "replica-id"}
 
 
@@ -47,7 +51,12 @@ class Topology(NamedTuple):
         return self.replicas * self.partitions
 
 
-def lower(op: Op, operands: Sequence[Instruction], shapes: Sequence[pb.ShapeProto], out: Emitter) -> Instruction:
+ONE_DEVICE = Topology()
+
+
+def lower(
+    op: Op, operands: Sequence[Instruction], shapes: Sequence[pb.ShapeProto], out: Emitter
+) -> Instruction:
     """Emit the plain form of a collective.
 
     Raises:
@@ -102,7 +111,9 @@ def _device_number(op: Op, out: Emitter, topology: Topology) -> Instruction:
     number = arrays.NUMBERS[np.dtype(np.uint32)]
     size = pb.LiteralProto(shape=arrays.array_shape(number, ()), u32s=[topology.partitions])
     partitions = out.emit("constant", op.proto.shape, [], literal=size)
-    return out.emit("remainder" if op.opcode == "partition-id" else "divide", op.proto.shape, [device, partitions])
+    return out.emit(
+        "remainder" if op.opcode == "partition-id" else "divide", op.proto.shape, [device, partitions]
+    )
 
 
 def _alone(
@@ -137,7 +148,9 @@ def _one_device(
         copies = target.dimensions[dimension] // max(source.dimensions[dimension], 1)
         return out.emit("concatenate", target, [operand] * copies, dimensions=[dimension])
     if opcode == "reduce-scatter":
-        piece = [pb.HloInstructionProto.SliceDimensions(start=0, limit=d, stride=1) for d in target.dimensions]
+        piece = [
+            pb.HloInstructionProto.SliceDimensions(start=0, limit=d, stride=1) for d in target.dimensions
+        ]
         return out.emit("slice", target, [operand], slice_dimensions=piece)
     raise Unsupported(f"{op.opcode} changes the shape, which one device alone cannot do")
 
@@ -201,7 +214,9 @@ def _iota(form: pb.IotaReplicaGroupListProto) -> list[list[int]]:
 
 
 def _mesh(form: pb.MeshAxesReplicaGroupListProto) -> list[list[int]]:
-    """Groups along named mesh axes: written out, because the importer mixes up two meshes with the same axis names."""
+    """Groups along named mesh axes: written out, because the importer mixes up two meshes with the same axis
+    names.
+    """
     pieces: list[int] = []
     chosen: dict[int, int] = {}
     for number, axis in enumerate(form.mesh.axes):

@@ -1,4 +1,6 @@
-"""What becomes of a custom call: run by this jaxlib, replaced by plain HLO where its meaning is public, or refused."""
+"""What becomes of a custom call: run by this jaxlib, replaced by plain HLO where its meaning is public, or
+refused.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,15 @@ class Unsupported(Exception):
 
 
 def is_callback(target: str) -> bool:
-    """Whether the target calls back into the program that made the dump: its argument is a pointer in that process."""
+    """Whether the target calls back into the program that made the dump: its argument is a pointer in that
+    process.
+    """
     return "callback" in target or target in ("xla.debug.Log",)
 
 
-def lower(op: Op, operands: Sequence[Instruction], _shapes: Sequence[pb.ShapeProto], out: Emitter) -> Instruction:
+def lower(
+    op: Op, operands: Sequence[Instruction], _shapes: Sequence[pb.ShapeProto], out: Emitter
+) -> Instruction:
     """Emit the plain form of a custom call, or the call itself where XLA has the target.
 
     Raises:
@@ -52,7 +58,8 @@ def _tuple_of(operands: Sequence[Instruction]) -> pb.ShapeProto:
 def _zeros(op: Op, _operands: Sequence[Instruction], out: Emitter) -> Instruction:
     number = op.proto.shape.element_type
     scalar = arrays.array_shape(number, ())
-    # A literal without elements of its own type is read as zero only for numbers; an array's first element makes it so for all.
+    # A literal without elements of its own type is read as zero only for numbers; an array's first element
+    # makes it so for all.
     zero = pb.LiteralProto(shape=arrays.array_shape(1, ()), preds=[False])
     constant = out.emit("constant", arrays.array_shape(1, ()), [], literal=zero)
     converted = constant if number == 1 else out.emit("convert", scalar, [constant])
@@ -60,12 +67,23 @@ def _zeros(op: Op, _operands: Sequence[Instruction], out: Emitter) -> Instructio
 
 
 _MARKERS = (
-    "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint", "annotate_device_placement",
-    "MoveToHost", "MoveToDevice", "PinToDevice", "Pin", "Unpin", "xla.sdy.FuncResultSharding", "xla.sdy.Sharding",
-    "xla.sdy.PropagationBarrier",
+    "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint",
+    "annotate_device_placement", "MoveToHost", "MoveToDevice", "PinToDevice", "Pin", "Unpin",
+    "xla.sdy.FuncResultSharding", "xla.sdy.Sharding", "xla.sdy.PropagationBarrier",
 )  # fmt: skip
 
 Rewrite = Callable[[Op, Sequence[Instruction], "Emitter"], Instruction]
-REWRITES: dict[str, Rewrite] = {name: _identity for name in _MARKERS} | {"AllocateBuffer": _zeros}
+REWRITES: dict[str, Rewrite] = dict.fromkeys(_MARKERS, _identity) | {"AllocateBuffer": _zeros}
 
-_FOREIGN = ("tpu_custom_call", "triton_kernel_call", "__gpu$", "te_", "__cublas$", "__cudnn$", "cudnn", "mosaic_gpu", "nvshmem", "AwsNeuron")
+_FOREIGN = (
+    "tpu_custom_call",
+    "triton_kernel_call",
+    "__gpu$",
+    "te_",
+    "__cublas$",
+    "__cudnn$",
+    "cudnn",
+    "mosaic_gpu",
+    "nvshmem",
+    "AwsNeuron",
+)

@@ -1,4 +1,4 @@
-"""The replay as the worker holds it: one program, its inputs, where it stands, and moves in both directions."""
+"""The replay as the worker holds it: a program, its inputs, where it stands, moves in both directions."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from hlo_tui.errors import EngineError, HloTuiError
-from hlo_tui.replay.collectives import Topology
-from hlo_tui.replay.evaluate import Evaluator, Grain
+from hlo_tui.replay.collectives import ONE_DEVICE, Topology
+from hlo_tui.replay.evaluate import Evaluator
 from hlo_tui.replay.frames import Frame
+from hlo_tui.replay.grain import Grain
 from hlo_tui.replay.inputs import Inputs
 from hlo_tui.replay.lowering import Cannot
 from hlo_tui.replay.program import CONTROL_FLOW, Computation, Program, trip_count
 from hlo_tui.replay.slices import Slice, SliceCache, SliceModule, value_shape
-from hlo_tui.replay.stops import StopSpec, is_logged, logged, resolve
+from hlo_tui.replay.stops import is_logged, logged, resolve
+from hlo_tui.replay.stopspec import StopSpec
 from hlo_tui.replay.values import Difference, Unknown, compare, find_unknown, summarize
 from hlo_tui.replay.walk import Phase, Position, Spot, StopTable, Walker
 from hlo_tui.replay.xla import Backend
@@ -24,7 +26,8 @@ Json = dict[str, Any]
 class Debugger:
     """One replay.
 
-    `on_note` is told what is going on (a line of text), `on_log` gets an event for each logged value that is passed.
+    `on_note` is told what is going on (a line of text), `on_log` gets an event for each logged value that is
+    passed.
     """
 
     def __init__(
@@ -33,7 +36,7 @@ class Debugger:
         inputs: Inputs,
         backend: Backend,
         cache: SliceCache,
-        topology: Topology = Topology(),
+        topology: Topology = ONE_DEVICE,
         grain: Grain = Grain.UNIT,
         refused: dict[tuple[str, str], str] | None = None,
     ) -> None:
@@ -65,7 +68,9 @@ class Debugger:
 
     def _retable(self, extra: dict[int, set[int]]) -> None:
         identities = {*self._reasons, *self._logged, *extra}
-        direct = {i: {*self._reasons.get(i, ()), *self._logged.get(i, ()), *extra.get(i, ())} for i in identities}
+        direct = {
+            i: {*self._reasons.get(i, ()), *self._logged.get(i, ()), *extra.get(i, ())} for i in identities
+        }
         self._walker.retable(StopTable(self.program, direct))
         self._extra = extra
 
@@ -104,11 +109,17 @@ class Debugger:
             found = self._run_to(target, backward)
         else:
             forward_moves = {
-                "continue": walker.next_stop, "next": walker.next, "step": walker.step_in, "finish": walker.finish,
-            }  # fmt: skip
+                "continue": walker.next_stop,
+                "next": walker.next,
+                "step": walker.step_in,
+                "finish": walker.finish,
+            }
             backward_moves = {
-                "continue": walker.previous_stop, "next": walker.previous, "step": walker.step_back_in, "finish": walker.finish_back,
-            }  # fmt: skip
+                "continue": walker.previous_stop,
+                "next": walker.previous,
+                "step": walker.step_back_in,
+                "finish": walker.finish_back,
+            }
             found = (backward_moves if backward else forward_moves)[how](spot)
         if found is None:
             found = walker.start() if backward else walker.end()
@@ -128,7 +139,9 @@ class Debugger:
         computation = self.program.by_name(name)
         index = None if computation is None else computation.by_name.get(instruction)
         if computation is None or index is None:
-            raise HloTuiError("no such instruction", f"{instruction!r} in {name!r} is not in the module that runs")
+            raise HloTuiError(
+                "no such instruction", f"{instruction!r} in {name!r} is not in the module that runs"
+            )
         return computation, index
 
     def goto(self, position: Position) -> Json:
@@ -139,9 +152,21 @@ class Debugger:
         """
         found = self._walker.find(position)
         if found is None:
-            raise HloTuiError("the replay does not come there", "a loop or branch on the way goes another way now")
+            raise HloTuiError(
+                "the replay does not come there", "a loop or branch on the way goes another way now"
+            )
         self.spot = found
+        self._logged_until = max(self._logged_until, position.key())
         return self.here()
+
+    def regrain(self, grain: Grain) -> None:
+        """Compute in another grain from now on; the replay stays where it is."""
+        position = self.spot.position()
+        self.evaluator.regrain(grain)
+        self._entry = Frame(self.program.entry, self.inputs.values)
+        self._walker.entry = self._entry
+        found = self._walker.find(position)
+        self.spot = self._walker.start() if found is None else found
 
     # What is seen.
 
@@ -183,7 +208,7 @@ class Debugger:
                 return None
             frame = frame.parent
         assert frame.parent is not None
-        loop = self.evaluator.loop(frame.parent, frame.site)
+        loop = self.evaluator.runs.loop(frame.parent, frame.site)
         return trip_count(frame.op) if loop.length is None else loop.length
 
     def value(self, computation: str, instruction: str) -> Json:
@@ -197,7 +222,12 @@ class Debugger:
             if frame.computation.name == computation and index is not None:
                 ahead = frame is self.spot.frame and index > self.spot.index
                 summary = summarize(self.evaluator.value(frame, index))
-                return {"computation": computation, "instruction": instruction, "value": summary, "ahead": ahead}
+                return {
+                    "computation": computation,
+                    "instruction": instruction,
+                    "value": summary,
+                    "ahead": ahead,
+                }
         message = f"{computation} is not being run where the replay stands"
         raise HloTuiError("no value here", message, "run to an instruction of that computation first")
 
@@ -212,7 +242,9 @@ class Debugger:
         recorded, recorded_difference = self._recorded(outputs)
         event: Json = {
             "event": "end",
-            "outputs": [summarize(value) for value in (outputs if isinstance(outputs, tuple) else (outputs,))],
+            "outputs": [
+                summarize(value) for value in (outputs if isinstance(outputs, tuple) else (outputs,))
+            ],
             "self_check": check,
             "recorded": recorded,
             "unknown": sorted({name for _, name in self.evaluator.unknown}),
@@ -275,7 +307,11 @@ def _leaves_only(value: Any) -> Any:
 
 
 def _written(position: Position) -> Json:
-    return {"path": [list(step) for step in position.path], "index": position.index, "phase": int(position.phase)}
+    return {
+        "path": [list(step) for step in position.path],
+        "index": position.index,
+        "phase": int(position.phase),
+    }
 
 
 def read_position(written: Json) -> Position:

@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
 from hlo_tui.errors import EngineError
-from hlo_tui.replay.collectives import Topology
-from hlo_tui.replay.frames import MISSING, Call, Frame, Loop
+from hlo_tui.replay.collectives import ONE_DEVICE, Topology
+from hlo_tui.replay.frames import MISSING, Frame
+from hlo_tui.replay.grain import Grain, Interrupted
 from hlo_tui.replay.hostops import host_function
 from hlo_tui.replay.lowering import Cannot
-from hlo_tui.replay.program import CONTROL_FLOW, Computation, Op, Program, trip_count
+from hlo_tui.replay.program import CONTROL_FLOW, Computation, Op, Program
+from hlo_tui.replay.runs import Runs
 from hlo_tui.replay.slices import Slice, SliceCache, SliceModule, value_shape
 from hlo_tui.replay.values import Unknown, each_replica, find_unknown
 from hlo_tui.replay.xla import Backend
 
-
-class Grain(StrEnum):
-    """How much XLA compiles at a time."""
-
-    WHOLE = "whole"
-    UNIT = "unit"
-    BODY = "body"
-
-
-class Interrupted(Exception):
-    """The person asked to stop; what was computed so far stays."""
-
-
 Step = Callable[[Frame], Any]
 
-# A loop without a stop inside is driven from outside for at most this many instructions, then compiled for the rest.
+# A loop without a stop inside is driven from outside for at most this many instructions, then compiled for
+# the rest.
 DRIVEN = 200_000
 
 
@@ -45,7 +34,7 @@ class Evaluator:
         program: Program,
         backend: Backend,
         cache: SliceCache,
-        topology: Topology = Topology(),
+        topology: Topology = ONE_DEVICE,
         grain: Grain = Grain.UNIT,
         refused: dict[tuple[str, str], str] | None = None,
     ) -> None:
@@ -66,11 +55,12 @@ class Evaluator:
         self.grain = grain
         self.refused = refused or {}
         self.holds: Callable[[Computation], bool] = lambda _: False
-        self.note: Callable[[str], None] = lambda _: None
+        self.note: Callable[..., None] = lambda _text, _computation="", _instruction="": None
         self.interrupted = False
         self.unknown: dict[tuple[str, str], str] = {}
         self.driven = DRIVEN
         self._steps: dict[int, list[Step | None]] = {}
+        self.runs = Runs(self)
         self._host_moves = backend.devices[0].platform == "cpu"
 
     # Values.
@@ -204,22 +194,25 @@ class Evaluator:
             try:
                 return compiled(values)[0]
             except EngineError as error:
-                return self._became_unknown(computation, op, _reason(error))
+                return self.became_unknown(computation, op, _reason(error))
 
         return step
 
     def _unknown_step(self, computation: Computation, op: Op, reason: str) -> Step:
-        return lambda _: self._became_unknown(computation, op, reason)
+        return lambda _: self.became_unknown(computation, op, reason)
 
-    def _became_unknown(self, computation: Computation, op: Op, reason: str) -> Unknown:
+    def became_unknown(self, computation: Computation, op: Op, reason: str) -> Unknown:
         self.unknown[computation.name, op.name] = reason
         return Unknown(f"{op.name}: {reason}", op.name)
 
-    def _compile(self, computation: Computation, ops: list[int], live_in: list[int], live_out: list[int]) -> Slice:
+    def _compile(
+        self, computation: Computation, ops: list[int], live_in: list[int], live_out: list[int]
+    ) -> Slice:
         if len(ops) > 1:
-            self.note(f"compiling {len(ops)} instructions of {computation.name}")
+            self.note(f"compiling {len(ops)} instructions of {computation.name}", computation.name)
         else:
-            self.note(f"compiling {computation.ops[ops[0]].name} in {computation.name}")
+            name = computation.ops[ops[0]].name
+            self.note(f"compiling {name} in {computation.name}", computation.name, name)
         module = SliceModule(self.program, self.topology, self.backend.replicas)
         text = module.cut(computation, ops, live_in, live_out)
         ins = [value_shape(computation.ops[i]) for i in live_in]
@@ -273,170 +266,30 @@ class Evaluator:
         return any(self.holds(self.program.computation(c)) for c in op.called)
 
     def _enterable_value(self, frame: Frame, index: int) -> Any:
-        op = frame.computation.ops[index]
         if not self._driven_here(frame, index):
             return self._computed_value(frame, index)
-        if op.opcode == "while":
-            return self._loop_value(frame, index)
-        child = self.first_child(frame, index)
-        return self._operand_unknown(frame, op) if child is None else self.root(child)
+        return self.runs.value(frame, index)
 
     def _computed_value(self, frame: Frame, index: int) -> Any:
         return self._computed_step(frame.computation, frame.computation.ops[index])(frame)
 
-    def _operand_unknown(self, frame: Frame, op: Op) -> Unknown:
-        for operand in op.operands:
-            found = find_unknown(frame.env[operand])
-            if found is not None:
-                return found
-        return self._became_unknown(frame.computation, op, "which branch is taken is not known")
+    def rest_compiled(self, frame: Frame, op: Op, carry: Any) -> Any:
+        """The value of a loop that is compiled in one piece from the iteration on into which `carry` goes.
 
-    def first_child(self, frame: Frame, index: int) -> Frame | None:
-        """The first run of what an instruction calls; None where that depends on an unknown value."""
-        return self.child(frame, index, 0)
-
-    def child(self, frame: Frame, index: int, ordinal: int) -> Frame | None:
-        """The run number `ordinal` of what an instruction calls, in order of time; None where there is none."""
-        op = frame.computation.ops[index]
-        if op.opcode == "while":
-            return self._loop_child(frame, index, ordinal)
-        if ordinal:
-            return None
-        call = frame.calls.get(index)
-        if call is None:
-            made = self._call_child(frame, index, op)
-            if made is None:
-                return None
-            call = frame.calls[index] = Call(made)
-        assert isinstance(call, Call)
-        return call.child
-
-    def _call_child(self, frame: Frame, index: int, op: Op) -> Frame | None:
-        arguments = [self.value(frame, o) for o in op.operands]
-        called = op.called[0]
-        if op.opcode == "conditional":
-            branch = self._branch(op, arguments[0])
-            if branch is None:
-                return None
-            called, arguments = op.called[branch], [arguments[branch + 1]]
-        return Frame(self.program.computation(called), arguments, frame, index)
-
-    def _branch(self, op: Op, selector: Any) -> int | None:
-        if isinstance(selector, Unknown):
-            return None
-        chosen = scalar(selector)
-        if isinstance(chosen, bool | np.bool_):
-            return 0 if chosen else 1
-        return int(chosen) if 0 <= int(chosen) < len(op.called) else len(op.called) - 1
-
-    # Loops.
-
-    def loop_length(self, frame: Frame, index: int) -> int:
-        """How many times a loop's body runs; it is driven to its end to find out."""
-        loop = self.loop(frame, index)
-        while self._condition(frame, index, loop.reached):
-            if self.interrupted:
-                raise Interrupted
-        return loop.reached
-
-    def loop(self, frame: Frame, index: int) -> Loop:
-        """The runs of a while instruction."""
-        found = frame.calls.get(index)
-        if found is None:
-            operand = frame.computation.ops[index].operands[0]
-            found = frame.calls[index] = Loop(self.value(frame, operand))
-        assert isinstance(found, Loop)
-        return found
-
-    def _loop_child(self, frame: Frame, index: int, ordinal: int) -> Frame | None:
-        loop = self.loop(frame, index)
-        known = loop.frames.get(ordinal)
-        if known is not None:
-            return known
-        iteration, is_body = divmod(ordinal, 2)
-        if not self._reaches(frame, index, iteration, is_body == 1):
-            return None
-        op = frame.computation.ops[index]
-        # HLO lists a while's computations as body, condition.
-        called = self.program.computation(op.called[0 if is_body else 1])
-        child = Frame(called, [self._carry(frame, index, iteration)], frame, index, ordinal, iteration)
-        loop.remember(ordinal, child)
-        return child
-
-    def _reaches(self, frame: Frame, index: int, iteration: int, into_body: bool) -> bool:
-        loop = self.loop(frame, index)
-        for k in range(loop.reached, iteration + (1 if into_body else 0)):
-            if not self._condition(frame, index, k):
-                return False
-        return loop.length is None or iteration < loop.length or (iteration == loop.length and not into_body)
-
-    def _condition(self, frame: Frame, index: int, iteration: int) -> bool:
-        loop = self.loop(frame, index)
-        if iteration < loop.reached:
-            return True
-        if loop.length is not None:
-            return False
-        child = self._loop_child(frame, index, 2 * iteration)
-        assert child is not None
-        answer = self.root(child)
-        if isinstance(answer, Unknown):
-            loop.length = iteration
-            loop.unknown = answer
-        elif scalar(answer):
-            loop.reached = iteration + 1
-            return True
-        else:
-            loop.length = iteration
-        return False
-
-    def _carry(self, frame: Frame, index: int, iteration: int) -> Any:
-        loop = self.loop(frame, index)
-        op = frame.computation.ops[index]
-        k = loop.nearest(iteration)
-        value = loop.carries[k]
-        while k < iteration:
-            body = loop.frames.get(2 * k + 1)
-            if body is None:
-                body = Frame(self.program.computation(op.called[0]), [value], frame, index, 2 * k + 1, k)
-                loop.remember(2 * k + 1, body)
-            value = self.root(body)
-            k += 1
-            loop.keep(k, value)
-        return value
-
-    def _loop_value(self, frame: Frame, index: int) -> Any:
-        op = frame.computation.ops[index]
-        loop = self.loop(frame, index)
-        called = [self.program.computation(c) for c in op.called]
-        endless = self.grain is Grain.BODY or any(self.holds(computation) for computation in called)
-        limit = None if endless else self.driven // max(sum(map(len, called)), 1)
-        first = loop.reached
-        while self._condition(frame, index, loop.reached):
-            if loop.reached % 256 == 0:
-                self.note(f"{op.name} in {frame.computation.name}: iteration {loop.reached} of {trip_count(op) or 'unknown'}")
-            if limit is not None and loop.reached - first > limit:
-                return self._rest_compiled(frame, op, self._carry(frame, index, loop.reached))
-        if loop.unknown is not None:
-            return Unknown(loop.unknown.reason, loop.unknown.origin)
-        assert loop.length is not None
-        return self._carry(frame, index, loop.length)
-
-    def _rest_compiled(self, frame: Frame, op: Op, carry: Any) -> Any:
+        Raises:
+            EngineError: XLA refuses it.
+        """
         self.note(f"{op.name} in {frame.computation.name}: the rest of the loop runs compiled")
         compiled = self._compile(frame.computation, [op.index], list(op.operands), [op.index])
         return compiled([carry])[0]
 
 
-_PASS = frozenset({
-    "after-all", "add-dependency", "domain", "opt-barrier", "copy-start", "copy-done", "async-update", "async-done",
-    "all-reduce-done", "all-gather-done", "collective-permute-done",
-})  # fmt: skip
-
-
-def scalar(value: Any) -> Any:
-    """A one-element value as a numpy scalar; of a replicated one the first part (control flow must be uniform)."""
-    parts = getattr(value, "parts", None)
-    return np.asarray(value if parts is None else parts[0]).reshape(-1)[0]
+_PASS = frozenset(
+    {
+        "after-all", "add-dependency", "domain", "opt-barrier", "copy-start", "copy-done",
+        "async-update", "async-done", "all-reduce-done", "all-gather-done", "collective-permute-done",
+    }
+)  # fmt: skip
 
 
 def _reason(error: Exception) -> str:

@@ -1,7 +1,9 @@
 """Frames: a computation, the values of its parameters, and what has been computed of it so far.
 
-A frame's children are the runs of the computations that its instructions call, in order of time: a call has one, a
-conditional the branch taken, a while loop condition 0, body 0, condition 1, ... up to the condition that is false.
+A frame's children are the runs of the computations that its instructions call, in order of time: a call has
+one, a
+conditional the branch taken, a while loop condition 0, body 0, condition 1, ... up to the condition that is
+false.
 """
 
 from __future__ import annotations
@@ -66,10 +68,12 @@ class Call:
 class Loop:
     """The runs of a while loop.
 
-    `carries` holds the value that goes into some iterations; `reached` counts the iterations whose condition is known
+    `carries` holds the value that goes into some iterations; `reached` counts the iterations whose condition
+    is known
     to be true; `length` is how many there are, once a condition came out false (or `unknown`).
 
-    Kept values are thinned as the loop goes on, so that a loop of any length keeps a bounded number of them; what is
+    Kept values are thinned as the loop goes on, so that a loop of any length keeps a bounded number of them;
+    what is
     not kept is computed again from the nearest kept value before it.
     """
 
@@ -93,7 +97,9 @@ class Loop:
         self.carries[iteration] = value
         if len(self.carries) > self.KEPT:
             self._stride *= 2
-            self.carries = {k: v for k, v in self.carries.items() if k % self._stride == 0 or k == self._newest}
+            self.carries = {
+                k: v for k, v in self.carries.items() if k % self._stride == 0 or k == self._newest
+            }
 
     def nearest(self, iteration: int) -> int:
         """The last iteration not after this one whose value is kept."""

@@ -1,4 +1,5 @@
-"""Operations that only move data, done in numpy on the host: no arithmetic, so nothing of XLA's is re-implemented.
+"""Operations that only move data, done in numpy on the host: no arithmetic, so nothing of XLA's is re-
+implemented.
 
 They are about half of all instructions, and none of them is worth a compile.
 """
@@ -7,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +27,11 @@ def host_function(op: Op, shapes: Sequence[pb.ShapeProto]) -> Function | None:
         shapes: its operands' shapes, with the layouts they have in the module.
     """
     maker = _MAKERS.get(op.opcode)
-    if maker is None or op.proto.shape.element_type not in arrays.DTYPES or any(op.proto.shape.is_dynamic_dimension):
+    if (
+        maker is None
+        or op.proto.shape.element_type not in arrays.DTYPES
+        or any(op.proto.shape.is_dynamic_dimension)
+    ):
         return None
     if any(shape.element_type not in arrays.DTYPES or any(shape.is_dynamic_dimension) for shape in shapes):
         return None
@@ -101,7 +105,9 @@ def _bitcast(op: Op, shapes: Sequence[pb.ShapeProto]) -> Function | None:
     return bitcast
 
 
-def _inverse_hyperbolic(function: Callable[[Array], Array]) -> Callable[[Op, Sequence[pb.ShapeProto]], Function]:
+def _inverse_hyperbolic(
+    function: Callable[[Array], Array],
+) -> Callable[[Op, Sequence[pb.ShapeProto]], Function]:
     def maker(op: Op, _shapes: Sequence[pb.ShapeProto]) -> Function:
         dtype = arrays.DTYPES[op.proto.shape.element_type]
 
@@ -116,7 +122,13 @@ def _inverse_hyperbolic(function: Callable[[Array], Array]) -> Callable[[Op, Seq
 
 
 # XLA's CPU compiler has no code for these; numpy's are right to the last bits of the type.
-_NOT_ON_CPU = {"asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "sinh": np.sinh, "cosh": np.cosh}
+_NOT_ON_CPU = {
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+}
 
 _MAKERS: dict[str, Callable[[Op, Sequence[pb.ShapeProto]], Function | None]] = {
     "constant": _constant,

@@ -44,7 +44,8 @@ def parameters(program: Program) -> list[pb.HloInstructionProto]:
 
 
 def made(program: Program, seed: int, devices: int) -> Inputs:
-    """Seeded values: floats uniform in [-0.1, 0.2) as XLA's own tools make them, small integers, random booleans.
+    """Seeded values: floats uniform in [-0.1, 0.2) as XLA's own tools make them, small integers, random
+    booleans.
 
     Integers stay in 0..7, so that counters end and most indices are in range.
     """
@@ -56,7 +57,9 @@ def made(program: Program, seed: int, devices: int) -> Inputs:
 
 def zeros(program: Program) -> Inputs:
     """Zeros for every parameter."""
-    values = [_each(parameter.shape, lambda dtype, dims: np.zeros(dims, dtype)) for parameter in parameters(program)]
+    values = [
+        _each(parameter.shape, lambda dtype, dims: np.zeros(dims, dtype)) for parameter in parameters(program)
+    ]
     return Inputs("zeros", values, reasons=["the inputs are zeros, not the job's"] if values else [])
 
 
@@ -91,7 +94,11 @@ def _each(shape: pb.ShapeProto, make: Any) -> Any:
 
 
 def recorded(
-    program: Program, arguments: Sequence[Sequence[pb.LiteralProto]], result: pb.LiteralProto | None, source: str, devices: int
+    program: Program,
+    arguments: Sequence[Sequence[pb.LiteralProto]],
+    result: pb.LiteralProto | None,
+    source: str,
+    devices: int,
 ) -> Inputs:
     """The values that a snapshot holds.
 
@@ -110,7 +117,7 @@ def recorded(
         recorded_result = None if result is None else arrays.literal_to_value(result)
     except ValueError as error:
         raise HloTuiError("the snapshot's literals cannot be read", f"{source}: {error}") from error
-    if recorded_result == ():
+    if isinstance(recorded_result, tuple) and not recorded_result:
         recorded_result = None
     rows = [list(row) for row in zip(*columns, strict=False)] if columns else []
     wanted = parameters(program)
@@ -124,15 +131,21 @@ def _partitioned(parts: list[Any], devices: int) -> Any:
 
 def _fit(wanted: list[pb.HloInstructionProto], values: list[Any], source: str) -> list[Any]:
     """Pack values into the parameters' shapes: a tuple parameter takes as many as it has parts."""
+    # Newer XLA records an empty array for a token parameter, older XLA nothing.
+    tokens = len(values) == len(wanted)
     given = iter(values)
     fitted = []
     for parameter in wanted:
         try:
+            if tokens and parameter.shape.element_type == arrays.TOKEN:
+                next(given)
             fitted.append(_take(parameter.shape, given))
         except (StopIteration, ValueError) as error:
             detail = str(error) or f"{len(values)} values for {len(wanted)} parameters"
             message = f"{source}: parameter {parameter.parameter_number} ({parameter.name}): {detail}"
-            raise HloTuiError("the inputs do not fit the module", message, "use the file of the same module") from error
+            raise HloTuiError(
+                "the inputs do not fit the module", message, "use the file of the same module"
+            ) from error
     if next(given, None) is not None:
         raise HloTuiError("the inputs do not fit the module", f"{source}: more values than parameters")
     return fitted
@@ -179,7 +192,11 @@ def from_npz(program: Program, path: Path, devices: int) -> Inputs:
             array = ordered[position]
         if array is None:
             names = ", ".join(p.name for p in wanted)
-            raise HloTuiError("the inputs do not fit the module", f"{path} has nothing for {parameter.name}", f"parameters: {names}")
+            raise HloTuiError(
+                "the inputs do not fit the module",
+                f"{path} has nothing for {parameter.name}",
+                f"parameters: {names}",
+            )
         values.append(_as_parameter(array, parameter, devices, path))
     return Inputs("npz", values, source=str(path))
 
@@ -196,7 +213,10 @@ def _read_arrays(path: Path) -> dict[str, Any]:
 def _as_parameter(array: Any, parameter: pb.HloInstructionProto, devices: int, path: Path) -> Any:
     shape = parameter.shape
     if shape.element_type not in arrays.DTYPES:
-        raise HloTuiError("the inputs do not fit the module", f"{parameter.name} is {arrays.shape_text(shape)}: a .npz holds arrays only")
+        raise HloTuiError(
+            "the inputs do not fit the module",
+            f"{parameter.name} is {arrays.shape_text(shape)}: a .npz holds arrays only",
+        )
     dtype, dims = arrays.DTYPES[shape.element_type], tuple(shape.dimensions)
     # numpy stores the types it does not know as raw bytes of the same width.
     if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
@@ -204,6 +224,8 @@ def _as_parameter(array: Any, parameter: pb.HloInstructionProto, devices: int, p
     if array.shape == (devices, *dims) and devices > 1:
         return Replicated(tuple(np.ascontiguousarray(part.astype(dtype)) for part in array))
     if array.shape != dims:
-        message = f"{path}: {parameter.name} wants {arrays.shape_text(shape)}, the file has {list(array.shape)}"
+        message = (
+            f"{path}: {parameter.name} wants {arrays.shape_text(shape)}, the file has {list(array.shape)}"
+        )
         raise HloTuiError("the inputs do not fit the module", message)
     return array.astype(dtype)

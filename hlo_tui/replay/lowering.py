@@ -1,6 +1,7 @@
 """What each HLO construct becomes before XLA's CPU compiler takes it: plain HLO, with default layouts.
 
-An optimised module holds forms that only the backend that made it can read: fusions, bitcasts, tiled layouts, async
+An optimised module holds forms that only the backend that made it can read: fusions, bitcasts, tiled layouts,
+async
 pairs, scheduling and aliasing. Each has a plain form with the same value. RULES is the whole table.
 """
 
@@ -28,14 +29,18 @@ class Emitter:
         self.module = module
         self._into = into
 
-    def emit(self, opcode: str, shape: pb.ShapeProto, operands: Sequence[Instruction], **fields: Any) -> Instruction:
+    def emit(
+        self, opcode: str, shape: pb.ShapeProto, operands: Sequence[Instruction], **fields: Any
+    ) -> Instruction:
         """Add a clean instruction; its layout is made the default one."""
         made = self._into.instructions.add(opcode=opcode, **fields)
         made.shape.CopyFrom(shape)
         reset_layout(made.shape)
         return self._number(made, operands)
 
-    def clone(self, original: Instruction, operands: Sequence[Instruction], called: Sequence[int] = ()) -> Instruction:
+    def clone(
+        self, original: Instruction, operands: Sequence[Instruction], called: Sequence[int] = ()
+    ) -> Instruction:
         """Add a copy of an instruction without what is not part of its value."""
         made = self._into.instructions.add()
         made.CopyFrom(original)
@@ -74,8 +79,8 @@ class ModuleScope:
 
 _NOT_VALUE = (
     "id", "name", "operand_ids", "called_computation_ids", "control_predecessor_ids", "metadata", "sharding",
-    "frontend_attributes", "statistics_viz", "original_value", "backend_config_payload", "async_execution_thread",
-    "output_operand_aliasing", "parameter_replication",
+    "frontend_attributes", "statistics_viz", "original_value", "backend_config_payload",
+    "async_execution_thread", "output_operand_aliasing", "parameter_replication",
 )  # fmt: skip
 
 
@@ -90,7 +95,8 @@ def reset_layout(shape: pb.ShapeProto) -> None:
 
 
 def _reset_literal(literal: pb.LiteralProto) -> None:
-    # The elements are stored in the literal's own order: that order must stay, everything else of the layout must go.
+    # The elements are stored in the literal's own order: that order must stay, everything else of the layout
+    # must go.
     for part in literal.tuple_literals:
         _reset_literal(part)
     if literal.shape.HasField("layout"):
@@ -184,7 +190,9 @@ def _bitcast_type(value: Instruction, element_type: int, out: Emitter) -> Instru
     return out.emit("bitcast-convert", arrays.array_shape(element_type, dims), [value])
 
 
-def _get_dimension_size(op: Op, _operands: Operands, shapes: Sequence[pb.ShapeProto], out: Emitter) -> Instruction:
+def _get_dimension_size(
+    op: Op, _operands: Operands, shapes: Sequence[pb.ShapeProto], out: Emitter
+) -> Instruction:
     dimension = op.proto.dimensions[0]
     if any(shapes[0].is_dynamic_dimension):
         raise Cannot("the size of a bounded dynamic dimension is not carried between slices")

@@ -1,4 +1,6 @@
-"""A module proto as the engine walks it: computations with their instructions in execution order, operands by position."""
+"""A module proto as the engine walks it: computations with their instructions in execution order, operands by
+position.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ class Op:
 
     __slots__ = ("called", "index", "operands", "proto")
 
-    def __init__(self, index: int, proto: pb.HloInstructionProto, operands: tuple[int, ...], called: tuple[int, ...]) -> None:
+    def __init__(
+        self, index: int, proto: pb.HloInstructionProto, operands: tuple[int, ...], called: tuple[int, ...]
+    ) -> None:
         self.index = index
         self.proto = proto
         self.operands = operands
@@ -44,11 +48,15 @@ class Op:
 
 
 class Computation:
-    """A computation in execution order: the schedule's where there is one, else the order of the text or proto."""
+    """A computation in execution order: the schedule's where there is one, else the order of the text or
+    proto.
+    """
 
     __slots__ = ("_cones", "by_name", "id", "name", "ops", "parameters", "root", "users")
 
-    def __init__(self, proto: pb.HloComputationProto, order: list[int] | None, callees: Mapping[int, int]) -> None:
+    def __init__(
+        self, proto: pb.HloComputationProto, order: list[int] | None, callees: Mapping[int, int]
+    ) -> None:
         self.id = proto.id
         self.name = proto.name
         protos = {instruction.id: instruction for instruction in proto.instructions}
@@ -65,7 +73,9 @@ class Computation:
         ]
         self.root = position[proto.root_id]
         self.by_name = {op.name: op.index for op in self.ops}
-        numbered = sorted((op.proto.parameter_number, op.index) for op in self.ops if op.opcode == "parameter")
+        numbered = sorted(
+            (op.proto.parameter_number, op.index) for op in self.ops if op.opcode == "parameter"
+        )
         self.parameters = [index for _, index in numbered]
         self.users: list[list[int]] = [[] for _ in self.ops]
         for op in self.ops:
@@ -98,8 +108,10 @@ class Program:
 
         Args:
             proto: the module; kept, not copied.
-            text_order: for a module read from text, the instruction names of a computation as they stand in it;
-                it decides the order of stepping where there is no schedule, so that the cursor goes down the page.
+            text_order: for a module read from text, the instruction names of a computation as they stand
+                in it;
+                it decides the order of stepping where there is no schedule, so that the cursor goes down the
+                page.
 
         Raises:
             ValueError: an instruction or computation is named that is not in the module.

@@ -1,4 +1,6 @@
-"""What goes between the screen's process and the worker: length-prefixed JSON, nothing that runs code when read."""
+"""What goes between the screen's process and the worker: length-prefixed JSON, nothing that runs code when
+read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cutting instructions out of a computation as a small module of plain HLO, compiled once per distinct text."""
+"""Cutting instructions out of a computation as a small module of plain HLO, compiled once per text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ def value_shape(op: Op) -> pb.ShapeProto:
     The start of an async pair holds the result already, so its value has the shape of the done.
     """
     shape = op.proto.shape
-    if op.opcode in ("async-start", "all-gather-start", "collective-permute-start") and len(shape.tuple_shapes) > 1:
+    if (
+        op.opcode in ("async-start", "all-gather-start", "collective-permute-start")
+        and len(shape.tuple_shapes) > 1
+    ):
         return shape.tuple_shapes[1]
     if op.opcode == "copy-start" and shape.tuple_shapes:
         return shape.tuple_shapes[0]
@@ -55,7 +58,9 @@ class SliceModule(ModuleScope):
             made = self._callees[computation] = self._close(into, emitted[original.root])
         return made
 
-    def cut(self, computation: Computation, ops: Sequence[int], live_in: Sequence[int], live_out: Sequence[int]) -> bytes:
+    def cut(
+        self, computation: Computation, ops: Sequence[int], live_in: Sequence[int], live_out: Sequence[int]
+    ) -> bytes:
         """Make the module whose entry computes `ops` and return its bytes, equal for equal slices.
 
         Args:
@@ -113,7 +118,9 @@ class SliceModule(ModuleScope):
         into.name = f"c{into.id}"
         into.root_id = root.id
         into.program_shape.result.CopyFrom(root.shape)
-        parameters = sorted((i for i in into.instructions if i.opcode == "parameter"), key=lambda i: i.parameter_number)
+        parameters = sorted(
+            (i for i in into.instructions if i.opcode == "parameter"), key=lambda i: i.parameter_number
+        )
         for parameter in parameters:
             into.program_shape.parameters.add().CopyFrom(parameter.shape)
             into.program_shape.parameter_names.append(f"p{parameter.parameter_number}")
@@ -166,7 +173,9 @@ class SliceCache:
 class Slice:
     """A compiled slice with the shapes of what goes in and out."""
 
-    def __init__(self, compiled: Compiled, ins: Sequence[pb.ShapeProto], outs: Sequence[pb.ShapeProto]) -> None:
+    def __init__(
+        self, compiled: Compiled, ins: Sequence[pb.ShapeProto], outs: Sequence[pb.ShapeProto]
+    ) -> None:
         self._compiled = compiled
         self._ins = None if all(_is_array(shape) for shape in ins) else list(ins)
         self._outs = None if all(_is_array(shape) for shape in outs) else list(outs)

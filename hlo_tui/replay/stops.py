@@ -4,74 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
-from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay.program import Computation, Op, Program
+from hlo_tui.replay.stopspec import TAGS, StopSpec
 
 TAG = "breakpoint"
 LOG = "_xla_log"
 _OFF = frozenset({"", "0", "false"})
-
-FORMS = "NAME, COMPUTATION/NAME, op:OPCODE, name:REGEX (of op_name), line:FILE.py:LINE, tags"
-
-
-@dataclass(frozen=True, slots=True)
-class StopSpec:
-    """One thing to stop at.
-
-    Attributes:
-        kind: "tags", "instruction", "opcode", "op_name" or "source".
-        value: the instruction's name, the opcode, the pattern or the file's name.
-        computation: of an instruction; empty for one of that name in any computation.
-        line: of a source line, counted from 1.
-    """
-
-    kind: str
-    value: str = ""
-    computation: str = ""
-    line: int = 0
-
-    def text(self) -> str:
-        """The form that `parse_spec` reads."""
-        if self.kind == "tags":
-            return "tags"
-        if self.kind == "instruction":
-            return f"{self.computation}/{self.value}" if self.computation else self.value
-        if self.kind == "source":
-            return f"line:{self.value}:{self.line}"
-        return f"{'op' if self.kind == 'opcode' else 'name'}:{self.value}"
-
-
-TAGS = StopSpec("tags")
-
-
-def parse_spec(text: str) -> StopSpec:
-    """Read what a person wrote for a stop.
-
-    Raises:
-        HloTuiError: it has none of the forms.
-    """
-    kind, colon, rest = text.partition(":")
-    if text == "tags":
-        return TAGS
-    if colon and kind == "op" and rest:
-        return StopSpec("opcode", rest)
-    if colon and kind == "name" and rest:
-        try:
-            re.compile(rest)
-        except re.error as error:
-            raise HloTuiError(f"{text!r} is no stop", f"{rest!r} is no regular expression: {error}", f"forms: {FORMS}") from error
-        return StopSpec("op_name", rest)
-    if colon and kind == "line":
-        file, _, line = rest.rpartition(":")
-        if file and line.isdecimal():
-            return StopSpec("source", file, line=int(line))
-    elif text.strip("%/"):
-        computation, slash, name = text.rpartition("/")
-        return StopSpec("instruction", name.lstrip("%"), computation.lstrip("%") if slash else "")
-    raise HloTuiError(f"{text!r} is no stop", "it has none of the forms that a stop can have", f"forms: {FORMS}")
 
 
 def is_tagged(attributes: Mapping[str, str]) -> bool:
@@ -105,11 +45,17 @@ def logged(program: Program) -> dict[int, list[int]]:
     return {identity: indices for identity, indices in rows.items() if indices}
 
 
-def _matches(spec: StopSpec, computation: Computation, op: Op, lines: Mapping[int, set[tuple[str, int]]]) -> str:
+def _matches(
+    spec: StopSpec, computation: Computation, op: Op, lines: Mapping[int, set[tuple[str, int]]]
+) -> str:
     if spec.kind == "tags":
         return f'{TAG}="{op.attributes[TAG]}"' if is_tagged(op.attributes) else ""
     if spec.kind == "instruction":
-        return f"stop at {spec.text()}" if op.name == spec.value and spec.computation in ("", computation.name) else ""
+        return (
+            f"stop at {spec.text()}"
+            if op.name == spec.value and spec.computation in ("", computation.name)
+            else ""
+        )
     if spec.kind == "opcode":
         return f"opcode {spec.value}" if op.opcode == spec.value else ""
     metadata = op.proto.metadata
@@ -138,7 +84,8 @@ def _source_lines(index: pb.StackFrameIndexProto) -> dict[int, set[tuple[str, in
 def _merge_callees(program: Program, found: dict[int, dict[int, str]]) -> None:
     """Make a tag on a fusion (or call) and on its root one stop, the caller's.
 
-    The compiler copies a root's attributes to the fusion that it makes of it. Where a computation has another caller
+    The compiler copies a root's attributes to the fusion that it makes of it. Where a computation has another
+    caller
     without the tag, its root stays a stop of its own.
     """
     callers: dict[int, list[tuple[Computation, Op]]] = {}

@@ -37,7 +37,9 @@ def find_unknown(value: Any) -> Unknown | None:
 
 
 def to_numpy(value: Any) -> Any:
-    """A device value as numpy arrays (no copy on the CPU); tuples part by part, replicated values as their first part."""
+    """A device value as numpy arrays (no copy on the CPU); tuples part by part, replicated values as their
+    first part.
+    """
     if isinstance(value, tuple):
         return tuple(to_numpy(part) for part in value)
     if isinstance(value, Replicated):
@@ -118,7 +120,11 @@ def _array_summary(array: arrays.Array) -> dict[str, Any]:
     wide = _wide(flat)
     if wide.dtype.kind == "c":
         finite = np.isfinite(wide)
-        summary |= {"nan": int(np.isnan(wide).sum()), "inf": int(np.isinf(wide).sum()), "zero": int((wide == 0).sum())}
+        summary |= {
+            "nan": int(np.isnan(wide).sum()),
+            "inf": int(np.isinf(wide).sum()),
+            "zero": int((wide == 0).sum()),
+        }
         magnitudes = np.abs(wide[finite])
         return summary | _statistics(magnitudes)
     if wide.dtype.kind == "f":
@@ -153,7 +159,7 @@ def _statistics(finite: arrays.Array) -> dict[str, Any]:
 
 
 class Difference:
-    """How two values differ: the largest errors over finite pairs, and whether the NaN patterns are the same."""
+    """How two values differ: the largest errors over finite pairs, and where only one has a NaN."""
 
     __slots__ = ("exact", "max_abs", "max_rel", "mismatches", "nan_mismatches")
 
@@ -171,7 +177,8 @@ class Difference:
 
 
 def compare(a: Any, b: Any, tolerance: float = 1e-3) -> Difference:
-    """Compare two values leaf by leaf: an element is out where both its absolute and its relative error exceed `tolerance`.
+    """Compare two values leaf by leaf: an element is out where both its absolute and its relative error
+    exceed `tolerance`.
 
     A NaN must meet a NaN and an infinity the same infinity.
     """

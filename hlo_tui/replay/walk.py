@@ -1,8 +1,11 @@
 """Moving through the time of a replay, forwards and backwards.
 
-The runs of a program form a tree: frames, their instructions in order, and below an instruction the runs of what it
-calls. Time is that tree's order: an instruction is first stood on *before* what it calls has run, then come the
-positions inside, then it is stood on *after*. An instruction that calls nothing has one position, and its value is
+The runs of a program form a tree: frames, their instructions in order, and below an instruction the runs of
+what it
+calls. Time is that tree's order: an instruction is first stood on *before* what it calls has run, then come
+the
+positions inside, then it is stood on *after*. An instruction that calls nothing has one position, and its
+value is
 there as soon as it is stood on.
 """
 
@@ -85,7 +88,9 @@ class StopTable:
         return index in self._inside.get(computation.id, ())
 
     def phase(self, computation: Computation, index: int) -> Phase:
-        """On which side a stop at this instruction is: after what runs inside, where that is a matter of time."""
+        """On which side a stop at this instruction is: after what runs inside, where that is a matter of
+        time.
+        """
         later = computation.ops[index].opcode in CONTROL_FLOW or self.inside(computation, index)
         return Phase.AFTER if later else Phase.BEFORE
 
@@ -120,7 +125,7 @@ class Walker:
         """The spot of a position that was written down; None where the program does not come there."""
         frame = self.entry
         for site, ordinal in position.path:
-            child = self.evaluator.child(frame, site, ordinal)
+            child = self.evaluator.runs.child(frame, site, ordinal)
             if child is None:
                 return None
             frame = child
@@ -144,7 +149,11 @@ class Walker:
             if sibling is not None:
                 frame, index, phase = sibling, -1, Phase.AFTER
                 continue
-            if frame.parent is None or frame is within or (within is not None and self._same_runs(frame, within)):
+            if (
+                frame.parent is None
+                or frame is within
+                or (within is not None and self._same_runs(frame, within))
+            ):
                 return None
             frame, index, phase = frame.parent, frame.site, Phase.BEFORE
             after = self._stop_at(frame, index, Phase.AFTER)
@@ -221,7 +230,7 @@ class Walker:
     def _inside_forward(self, frame: Frame, index: int) -> Spot | None:
         if not self.table.inside(frame.computation, index):
             return None
-        child = self.evaluator.first_child(frame, index)
+        child = self.evaluator.runs.first_child(frame, index)
         while child is not None:
             found = self._rest_of(child, -1, Phase.AFTER)
             if found is not None:
@@ -246,25 +255,27 @@ class Walker:
         """The run after this one of the same instruction: a loop's next condition or body."""
         if frame.parent is None:
             return None
-        return self.evaluator.child(frame.parent, frame.site, frame.ordinal + 1)
+        return self.evaluator.runs.child(frame.parent, frame.site, frame.ordinal + 1)
 
     def previous_run(self, frame: Frame) -> Frame | None:
         """The run before this one of the same instruction."""
         if frame.parent is None or frame.ordinal == 0:
             return None
-        return self.evaluator.child(frame.parent, frame.site, frame.ordinal - 1)
+        return self.evaluator.runs.child(frame.parent, frame.site, frame.ordinal - 1)
 
     def last_run(self, frame: Frame, index: int) -> Frame | None:
         """The last run of what an instruction calls; a loop is run to its end for it."""
         if frame.computation.ops[index].opcode != "while":
-            return self.evaluator.first_child(frame, index)
-        length = self.evaluator.loop_length(frame, index)
-        return self.evaluator.child(frame, index, 2 * length)
+            return self.evaluator.runs.first_child(frame, index)
+        length = self.evaluator.runs.loop_length(frame, index)
+        return self.evaluator.runs.child(frame, index, 2 * length)
 
     # Steps.
 
     def next(self, spot: Spot) -> Spot | None:
-        """The next instruction of this frame, past what this one calls; a stop inside comes first. None: the end."""
+        """The next instruction of this frame, past what this one calls; a stop inside comes first. None: the
+        end.
+        """
         return self._stop_inside(spot, forward=True) or self._step_over(spot)
 
     def previous(self, spot: Spot) -> Spot | None:
@@ -272,10 +283,16 @@ class Walker:
         return self._stop_inside(spot, forward=False) or self._step_back(spot)
 
     def step_in(self, spot: Spot) -> Spot | None:
-        """The next position of all: into what this instruction calls, else the next instruction. None: the end."""
+        """The next position of all: into what this instruction calls, else the next instruction. None: the
+        end.
+        """
         frame, index = spot.frame, spot.index
-        if spot.phase is Phase.BEFORE and 0 <= index < len(frame.computation) and frame.computation.ops[index].enterable:
-            child = self.evaluator.first_child(frame, index)
+        if (
+            spot.phase is Phase.BEFORE
+            and 0 <= index < len(frame.computation)
+            and frame.computation.ops[index].enterable
+        ):
+            child = self.evaluator.runs.first_child(frame, index)
             if child is not None:
                 return Spot(child, 0)
         return self._step_over(spot)
@@ -292,7 +309,9 @@ class Walker:
         return self._step_back(spot)
 
     def finish(self, spot: Spot) -> Spot | None:
-        """Out of this frame: after the caller's instruction (a loop runs to its end); a stop on the way comes first."""
+        """Out of this frame: after the caller's instruction (a loop runs to its end); a stop on the way comes
+        first.
+        """
         frame = spot.frame
         found = self.next_stop(spot, within=frame)
         if found is not None or frame.parent is None:

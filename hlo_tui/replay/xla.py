@@ -28,10 +28,9 @@ def start(platform: str, devices: int) -> Backend:
     Raises:
         EngineError: jax is not there, too new or too old, or has no such platform.
     """
+    set_flags(devices)
     os.environ["JAX_PLATFORMS"] = platform
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
     try:
         import jax
 
@@ -40,7 +39,9 @@ def start(platform: str, devices: int) -> Backend:
     except ImportError as error:
         raise EngineError("jax cannot be imported", str(error), "pip install 'jax[cpu]'") from error
     except RuntimeError as error:
-        raise EngineError(f"no platform {platform!r} here", str(error), "leave --platform out: the CPU is the default") from error
+        raise EngineError(
+            f"no platform {platform!r} here", str(error), "leave --platform out: the CPU is the default"
+        ) from error
     try:
         return Backend(found[:devices])
     except (AttributeError, ImportError) as error:
@@ -49,6 +50,14 @@ def start(platform: str, devices: int) -> Backend:
             f"{error}",
             f"use a jaxlib of the {', '.join(TRIED)} series for the replay",
         ) from error
+
+
+def set_flags(devices: int) -> None:
+    """Set what XLA reads at its first use in a process: nothing of the surroundings' flags, and so many host
+    devices.
+    """
+    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
 
 def parse_text(text: bytes) -> bytes:
@@ -75,7 +84,8 @@ class Executable:
         self._many = len(backend.devices) > 1
 
     def __call__(self, leaves: list[Any]) -> list[Any]:
-        """Run it; numpy arguments are moved to the device, results are jax arrays (one a replica where there are several).
+        """Run it; numpy arguments are moved to the device, results are jax arrays (one a replica where there
+        are several).
 
         Raises:
             EngineError: XLA reports an error at run time.
@@ -131,20 +141,27 @@ class Backend:
         return len(self.devices)
 
     def put(self, value: Any) -> Any:
-        """A value as the array that an executable takes: jax arrays pass, numpy arrays are wrapped without a copy where possible."""
+        """A value as the array that an executable takes: jax arrays pass, numpy arrays are wrapped without a
+        copy where possible.
+        """
         if isinstance(value, Replicated):
             return self._put_replicated(value)
         if isinstance(value, self._array_type):
             return value
         if self.replicas > 1:
             return self._put_replicated(Replicated((value,) * self.replicas))
-        array = np.ascontiguousarray(value)
-        return self._batched_put(self._aval_of(array.shape, array.dtype), self._sharding, [array], self.devices)
+        array = np.asarray(value, order="C")
+        return self._batched_put(
+            self._aval_of(array.shape, array.dtype), self._sharding, [array], self.devices
+        )
 
     def _put_replicated(self, value: Replicated) -> Any:
         # The sharding says "the same everywhere" and the shards differ: the shape stays that of one replica.
         if value.device is None:
-            parts = [part if isinstance(part, self._array_type) else np.ascontiguousarray(part) for part in value.parts]
+            parts = [
+                part if isinstance(part, self._array_type) else np.asarray(part, order="C")
+                for part in value.parts
+            ]
             aval = self._aval_of(parts[0].shape, parts[0].dtype)
             value.device = self._batched_put(aval, self._sharding, parts, self.devices)
         return value.device

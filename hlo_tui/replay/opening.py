@@ -1,0 +1,209 @@
+"""Getting a file ready to run: its module as a proto, the order of its lines, and the inputs that belong to
+it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hlo_tui.dump.names import parse_path
+from hlo_tui.errors import EngineError, HloTuiError
+from hlo_tui.hlo import loading
+from hlo_tui.hlo.module import Module
+from hlo_tui.hlo.schema import hlo_pb2 as pb
+from hlo_tui.replay import xla
+from hlo_tui.replay.collectives import ONE_DEVICE, Topology
+from hlo_tui.replay.inputs import Inputs, from_npz, made, recorded, zeros
+from hlo_tui.replay.program import Program
+
+
+@dataclass
+class Target:
+    """What is to be run.
+
+    Attributes:
+        path: the file it comes from.
+        module: the module.
+        topology: how many devices it was compiled for.
+        order: for text, the names of a computation's instructions as they stand in it.
+        arguments: a snapshot's literals, those of each partition.
+        result: a snapshot's recorded result.
+        reasons: what keeps the replay from being faithful to the job.
+    """
+
+    path: Path
+    module: pb.HloModuleProto
+    topology: Topology = ONE_DEVICE
+    order: dict[str, list[str]] = field(default_factory=dict)
+    arguments: Sequence[Sequence[pb.LiteralProto]] = ()
+    result: pb.LiteralProto | None = None
+    reasons: list[str] = field(default_factory=list)
+
+    def program(self) -> Program:
+        """The module as the engine walks it.
+
+        Raises:
+            EngineError: it refers to something that is not in it.
+        """
+        try:
+            return Program(self.module, self.order)
+        except ValueError as error:
+            raise EngineError("this module cannot be run", f"{self.path}: {error}") from error
+
+
+def open_target(path: Path, member: str | None = None) -> Target:
+    """Read a module for a replay.
+
+    Args:
+        path: HLO text, or any of the proto forms.
+        member: which module, where a file holds several.
+
+    Raises:
+        HloTuiError: it cannot be read.
+        EngineError: XLA does not accept it.
+    """
+    document = loading.open_document(path, member)
+    if document.kind != "text":
+        return _from_proto(path)
+    return _from_text(path, document)
+
+
+def _from_proto(path: Path) -> Target:
+    loaded = loading.read_proto(path)
+    target = Target(path, loaded.module, arguments=loaded.arguments, result=loaded.result)
+    target.topology = _proto_topology(loaded.module, len(loaded.arguments))
+    return target
+
+
+def _proto_topology(module: pb.HloModuleProto, partitions: int) -> Topology:
+    """A proto does not say for how many devices it is: its device assignment or a snapshot's partitions do."""
+    assignment = module.device_assignment
+    if assignment.replica_count or assignment.computation_count:
+        return Topology(max(assignment.replica_count, 1), max(assignment.computation_count, 1))
+    return Topology(1, max(partitions, 1))
+
+
+def _from_text(path: Path, document: loading.Document) -> Target:
+    module = Module(document.source)
+    module.scan()
+    header = module.outline.header
+    # XLA reads its flags at its first use in a process: they have to be set before the parser runs.
+    topology = Topology(header.replica_count, header.num_partitions)
+    xla.set_flags(topology.devices)
+    text = document.source.read(0, document.source.size)
+    target = Target(path, pb.HloModuleProto.FromString(xla.parse_text(text)), topology)
+    elided = []
+    for computation in module.outline.computations:
+        instructions = module.body(computation).instructions
+        target.order[computation.name] = [instruction.name for instruction in instructions]
+        elided += [(computation.name, i.name) for i in instructions if i.elided]
+    if elided:
+        _fill_elided(target, elided)
+    return target
+
+
+# Elided constants: XLA's parser fills them with a counter, which would give wrong numbers without a word.
+
+
+def _fill_elided(target: Target, elided: list[tuple[str, str]]) -> None:
+    literals = _sibling_literals(target.path)
+    missing = []
+    for computation in target.module.computations:
+        wanted = {name for owner, name in elided if owner == computation.name}
+        for instruction in computation.instructions:
+            if instruction.name in wanted:
+                literal = literals.get((computation.name, instruction.name))
+                if literal is not None and list(literal.shape.dimensions) == list(
+                    instruction.shape.dimensions
+                ):
+                    instruction.literal.CopyFrom(literal)
+                else:
+                    missing.append(instruction.name)
+    if missing:
+        named = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
+        target.reasons.append(
+            f"{len(missing)} constants are elided in the text ({named}): their values are made up. "
+            "Dump with --xla_dump_large_constants or --xla_dump_hlo_as_proto"
+        )
+
+
+def _sibling_literals(path: Path) -> dict[tuple[str, str], pb.LiteralProto]:
+    """The constants of the same stage's proto beside the text, where there is one."""
+    stem = re.sub(r"\.txt$", "", path.name)
+    for ending in (".hlo.pb", ".hlo.pb.gz"):
+        beside = path.with_name(stem + ending)
+        if beside.is_file():
+            try:
+                module = loading.read_proto(beside).module
+            except HloTuiError:
+                continue
+            return {
+                (computation.name, instruction.name): instruction.literal
+                for computation in module.computations
+                for instruction in computation.instructions
+                if instruction.opcode == "constant"
+            }
+    return {}
+
+
+def choose_inputs(target: Target, program: Program, wanted: str, seed: int) -> Inputs:
+    """The inputs that were asked for.
+
+    Args:
+        target: the file that runs.
+        program: its module.
+        wanted: "auto" (a snapshot's, else made), "made", "zeros", or a file: .npz, .npy or a snapshot.
+        seed: for made inputs.
+
+    Raises:
+        HloTuiError: the file cannot be read or does not fit.
+    """
+    devices = target.topology.devices
+    if wanted == "zeros":
+        return zeros(program)
+    if wanted == "made":
+        return made(program, seed, devices)
+    if wanted == "auto":
+        return _automatic(target, program, seed)
+    path = Path(wanted)
+    if path.suffix in (".npz", ".npy"):
+        return from_npz(program, path, devices)
+    loaded = loading.read_proto(path)
+    if not loaded.arguments:
+        raise HloTuiError(
+            "no inputs in this file", f"{path} is a {loaded.kind}", "give a snapshot, a .npz or a .npy file"
+        )
+    return recorded(program, loaded.arguments, loaded.result, str(path), devices)
+
+
+def _automatic(target: Target, program: Program, seed: int) -> Inputs:
+    devices = target.topology.devices
+    if target.arguments:
+        return recorded(program, target.arguments, target.result, str(target.path), devices)
+    for snapshot in sibling_snapshots(target.path):
+        try:
+            loaded = loading.read_proto(snapshot)
+            return recorded(program, loaded.arguments, loaded.result, str(snapshot), devices)
+        except HloTuiError:
+            # Another module of the same number, or half written: the next one may fit.
+            continue
+    return made(program, seed, devices)
+
+
+def sibling_snapshots(path: Path) -> list[Path]:
+    """Snapshots of the same module in the same directory, the newest first."""
+    own = parse_path(path.name)
+    if own.id is None:
+        return []
+    found = []
+    try:
+        for entry in path.parent.iterdir():
+            name = parse_path(entry.name)
+            if name.execution is not None and (name.id, name.module) == (own.id, own.module):
+                found.append((entry.stat().st_mtime_ns, entry))
+    except OSError:
+        return []
+    return [entry for _, entry in sorted(found, reverse=True)]

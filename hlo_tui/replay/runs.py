@@ -1,0 +1,179 @@
+"""The runs of what an instruction calls: child frames of calls, conditionals and loops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hlo_tui.replay.frames import Call, Frame, Loop
+from hlo_tui.replay.grain import Grain, Interrupted
+from hlo_tui.replay.program import Op, trip_count
+from hlo_tui.replay.values import Unknown, find_unknown
+
+if TYPE_CHECKING:
+    from hlo_tui.replay.evaluate import Evaluator
+
+
+class Runs:
+    """Child frames, for an evaluator that computes what is in them."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self._computation = evaluator.program.computation
+
+    def value(self, frame: Frame, index: int) -> Any:
+        """The value of an instruction, from the runs of what it calls."""
+        op = frame.computation.ops[index]
+        if op.opcode == "while":
+            return self._loop_value(frame, index)
+        child = self.first_child(frame, index)
+        return self._operand_unknown(frame, op) if child is None else self._evaluator.root(child)
+
+    def _operand_unknown(self, frame: Frame, op: Op) -> Unknown:
+        for operand in op.operands:
+            found = find_unknown(frame.env[operand])
+            if found is not None:
+                return found
+        return self._evaluator.became_unknown(frame.computation, op, "which branch is taken is not known")
+
+    def first_child(self, frame: Frame, index: int) -> Frame | None:
+        """The first run of what an instruction calls; None where that depends on an unknown value."""
+        return self.child(frame, index, 0)
+
+    def child(self, frame: Frame, index: int, ordinal: int) -> Frame | None:
+        """Run number `ordinal` of what an instruction calls, in order of time; None where there is none."""
+        op = frame.computation.ops[index]
+        if op.opcode == "while":
+            return self._loop_child(frame, index, ordinal)
+        if ordinal:
+            return None
+        call = frame.calls.get(index)
+        if call is None:
+            made = self._call_child(frame, index, op)
+            if made is None:
+                return None
+            call = frame.calls[index] = Call(made)
+        assert isinstance(call, Call)
+        return call.child
+
+    def _call_child(self, frame: Frame, index: int, op: Op) -> Frame | None:
+        arguments = [self._evaluator.value(frame, o) for o in op.operands]
+        called = op.called[0]
+        if op.opcode == "conditional":
+            branch = self._branch(op, arguments[0])
+            if branch is None:
+                return None
+            called, arguments = op.called[branch], [arguments[branch + 1]]
+        return Frame(self._computation(called), arguments, frame, index)
+
+    def _branch(self, op: Op, selector: Any) -> int | None:
+        if isinstance(selector, Unknown):
+            return None
+        chosen = scalar(selector)
+        if isinstance(chosen, bool | np.bool_):
+            return 0 if chosen else 1
+        return int(chosen) if 0 <= int(chosen) < len(op.called) else len(op.called) - 1
+
+    # Loops.
+
+    def loop_length(self, frame: Frame, index: int) -> int:
+        """How many times a loop's body runs; it is driven to its end to find out."""
+        loop = self.loop(frame, index)
+        while self._condition(frame, index, loop.reached):
+            if self._evaluator.interrupted:
+                raise Interrupted
+        return loop.reached
+
+    def loop(self, frame: Frame, index: int) -> Loop:
+        """The runs of a while instruction."""
+        found = frame.calls.get(index)
+        if found is None:
+            operand = frame.computation.ops[index].operands[0]
+            found = frame.calls[index] = Loop(self._evaluator.value(frame, operand))
+        assert isinstance(found, Loop)
+        return found
+
+    def _loop_child(self, frame: Frame, index: int, ordinal: int) -> Frame | None:
+        loop = self.loop(frame, index)
+        known = loop.frames.get(ordinal)
+        if known is not None:
+            return known
+        iteration, is_body = divmod(ordinal, 2)
+        if not self._reaches(frame, index, iteration, is_body == 1):
+            return None
+        op = frame.computation.ops[index]
+        # HLO lists a while's computations as body, condition.
+        called = self._computation(op.called[0 if is_body else 1])
+        child = Frame(called, [self._carry(frame, index, iteration)], frame, index, ordinal, iteration)
+        loop.remember(ordinal, child)
+        return child
+
+    def _reaches(self, frame: Frame, index: int, iteration: int, into_body: bool) -> bool:
+        loop = self.loop(frame, index)
+        for k in range(loop.reached, iteration + (1 if into_body else 0)):
+            if not self._condition(frame, index, k):
+                return False
+        return loop.length is None or iteration < loop.length or (iteration == loop.length and not into_body)
+
+    def _condition(self, frame: Frame, index: int, iteration: int) -> bool:
+        loop = self.loop(frame, index)
+        if iteration < loop.reached:
+            return True
+        if loop.length is not None:
+            return False
+        child = self._loop_child(frame, index, 2 * iteration)
+        assert child is not None
+        answer = self._evaluator.root(child)
+        if isinstance(answer, Unknown):
+            loop.length = iteration
+            loop.unknown = answer
+        elif scalar(answer):
+            loop.reached = iteration + 1
+            return True
+        else:
+            loop.length = iteration
+        return False
+
+    def _carry(self, frame: Frame, index: int, iteration: int) -> Any:
+        loop = self.loop(frame, index)
+        op = frame.computation.ops[index]
+        k = loop.nearest(iteration)
+        value = loop.carries[k]
+        while k < iteration:
+            body = loop.frames.get(2 * k + 1)
+            if body is None:
+                body = Frame(self._computation(op.called[0]), [value], frame, index, 2 * k + 1, k)
+                loop.remember(2 * k + 1, body)
+            value = self._evaluator.root(body)
+            k += 1
+            loop.keep(k, value)
+        return value
+
+    def _loop_value(self, frame: Frame, index: int) -> Any:
+        op = frame.computation.ops[index]
+        loop = self.loop(frame, index)
+        called = [self._computation(c) for c in op.called]
+        endless = self._evaluator.grain is Grain.BODY or any(
+            self._evaluator.holds(computation) for computation in called
+        )
+        limit = None if endless else self._evaluator.driven // max(sum(map(len, called)), 1)
+        first = loop.reached
+        while self._condition(frame, index, loop.reached):
+            if loop.reached % 256 == 0:
+                total = trip_count(op) or "unknown"
+                self._evaluator.note(f"{op.name} in {frame.computation.name}: {loop.reached} of {total}")
+            if limit is not None and loop.reached - first > limit:
+                return self._evaluator.rest_compiled(frame, op, self._carry(frame, index, loop.reached))
+        if loop.unknown is not None:
+            return Unknown(loop.unknown.reason, loop.unknown.origin)
+        assert loop.length is not None
+        return self._carry(frame, index, loop.length)
+
+
+def scalar(value: Any) -> Any:
+    """A one-element value as a numpy scalar; of a replicated one the first part (control flow must be
+    uniform).
+    """
+    parts = getattr(value, "parts", None)
+    return np.asarray(value if parts is None else parts[0]).reshape(-1)[0]

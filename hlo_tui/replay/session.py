@@ -1,0 +1,414 @@
+"""A debug session: what a person does with a replay, whatever shows it. It survives the worker's death."""
+
+from __future__ import annotations
+
+import threading
+import time
+from bisect import bisect_left, insort
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hlo_tui.errors import EngineError, HloTuiError
+from hlo_tui.replay.client import Client, describe_exit
+from hlo_tui.replay.stopspec import TAGS, StopSpec
+
+Json = dict[str, Any]
+
+# Signals with which XLA itself ends the process: SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV.
+_OWN_FAULT = frozenset({-4, -6, -7, -8, -11})
+_NO_ANSWER = 1.0
+_WORDS = {
+    "continue": "running to the next stop",
+    "next": "to the next instruction",
+    "step": "stepping in",
+    "finish": "finishing this computation",
+    "to": "running to {}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a module is to be run.
+
+    Attributes:
+        path: the file.
+        member: which module, where the file holds several.
+        inputs: "auto", "made", "zeros" or a file.
+        seed: for made inputs.
+        grain: "whole", "unit" or "body".
+        platform: a PJRT platform; the CPU unless asked for in words.
+    """
+
+    path: Path
+    member: str | None = None
+    inputs: str = "auto"
+    seed: int = 0
+    grain: str = "unit"
+    platform: str = "cpu"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Stop:
+    """A place where the replay stood; sorts by time.
+
+    Attributes:
+        key: the moment, comparable with others of the same replay.
+        event: the worker's event: instruction, computation, path, trips, reason, value, position, partitions.
+    """
+
+    key: tuple[int, ...]
+    event: Json = field(compare=False)
+
+    @property
+    def instruction(self) -> str:
+        """The instruction's name."""
+        return str(self.event["instruction"])
+
+    @property
+    def computation(self) -> str:
+        """The name of its computation."""
+        return str(self.event["computation"])
+
+    @property
+    def summary(self) -> Json | None:
+        """The value's summary; None where it has not run yet."""
+        value: Json | None = self.event["value"]
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Everything about a session that can be shown; each change makes a new one.
+
+    Attributes:
+        status: "off", "busy", "standing", "dead" (the worker died; the next command starts it again) or
+            "failed".
+        activity: what is being done, in words; empty when nothing is.
+        since: when the activity began, by time.monotonic().
+        at: "begin", "stop" or "end": where the replay stands.
+        current: the stop or step it stands on, for "stop".
+        number: the number of `current` in the history, from 1; 0 where it is a step and no stop.
+        history: the stops so far, in order of time.
+        log: logged values, in order of time.
+        start: the event of the start: inputs, seed, faithful, reasons, devices.
+        end: the event of the end, once it was reached.
+        specs: what to stop at.
+        stops: the instructions that this means: computation, instruction, reason.
+        values: summaries of other instructions, looked at from where the replay stands.
+        problem: what went wrong last.
+        stderr: the worker's last lines, after its death.
+    """
+
+    status: str = "off"
+    activity: str = ""
+    since: float = 0.0
+    at: str = "begin"
+    current: Stop | None = None
+    number: int = 0
+    history: tuple[Stop, ...] = ()
+    log: tuple[Stop, ...] = ()
+    start: Json | None = None
+    end: Json | None = None
+    specs: tuple[StopSpec, ...] = (TAGS,)
+    stops: tuple[Json, ...] = ()
+    values: tuple[tuple[tuple[str, str], Json], ...] = ()
+    problem: HloTuiError | None = None
+    stderr: tuple[str, ...] = ()
+
+    def value_of(self, computation: str, instruction: str) -> Json | None:
+        """The summary of an instruction where it is known: of the current one, or one that was asked for."""
+        if self.current is not None and (self.current.computation, self.current.instruction) == (
+            computation,
+            instruction,
+        ):
+            return self.current.summary
+        return dict(self.values).get((computation, instruction))
+
+
+class Session:
+    """Commands in, states out. All commands return at once; `on_change` is called on other threads with each
+    new state.
+    """
+
+    def __init__(
+        self, options: Options, on_change: Callable[[State], None], specs: tuple[StopSpec, ...] = (TAGS,)
+    ) -> None:
+        self.options = options
+        self._on_change = on_change
+        self._lock = threading.RLock()
+        self._settled = threading.Condition(self._lock)
+        self._state = State(specs=specs)
+        self._client: Client | None = None
+        self._pending: dict[int, Callable[[Json], None]] = {}
+        self._refused: list[tuple[str, str, str]] = []
+        self._at_work: tuple[str, str] = ("", "")
+        self._closed = False
+        self._position: Json | None = None
+
+    @property
+    def state(self) -> State:
+        """The newest state."""
+        return self._state
+
+    # Commands.
+
+    def start(self) -> None:
+        """Open the module and stand before its first instruction."""
+        with self._lock:
+            self._busy("starting the engine")
+            self._open()
+
+    def move(self, how: str, backward: bool = False, target: tuple[str, str] | None = None) -> None:
+        """Continue, next, step, finish, or run to `target` ("to"); backwards as well.
+
+        Raises:
+            HloTuiError: something else is under way.
+        """
+        params = {"how": how, "backward": backward, "target": target}
+        words = _WORDS[how].format((target or ("", ""))[1])
+        self._command("move", params, words + (", backwards" if backward else ""), self._arrived)
+
+    def goto(self, stop: Stop) -> None:
+        """Stand at a stop of the history again."""
+        self._command(
+            "goto", {"position": stop.event["position"]}, f"going to {stop.instruction}", self._arrived
+        )
+
+    def toggle(self, computation: str, instruction: str) -> None:
+        """Set a stop at an instruction, or take it away."""
+        spec = StopSpec("instruction", instruction, computation)
+        specs = self._state.specs
+        self.set_specs(tuple(s for s in specs if s != spec) if spec in specs else (*specs, spec))
+
+    def set_specs(self, specs: tuple[StopSpec, ...]) -> None:
+        """Stop at these from now on."""
+        with self._lock:
+            self._update(specs=specs)
+            if self._client is not None and self._state.status == "standing":
+                self._send_stops(lambda: self._update(status="standing", activity=""))
+
+    def look(self, computation: str, instruction: str) -> None:
+        """Ask for the value of an instruction on the path to where the replay stands."""
+        params = {"computation": computation, "instruction": instruction}
+        self._command("value", params, f"computing {instruction}", self._looked)
+
+    def regrain(self, grain: str) -> None:
+        """Compute in another grain from now on, at the same place."""
+        self.options = replace(self.options, grain=grain)
+        self._command("grain", {"grain": grain}, f"computing in {grain} grain", self._arrived)
+
+    def interrupt(self) -> None:
+        """Stop what is under way; where XLA does not listen, the worker is ended and the place is kept."""
+        with self._lock:
+            client = self._client
+            if client is None or self._state.status != "busy":
+                return
+            try:
+                client.request("interrupt", {})
+            except EngineError:
+                return
+            began = self._state.since
+            timer = threading.Timer(_NO_ANSWER, self._kill_if_still, (client, began))
+            timer.daemon = True
+            timer.start()
+
+    def close(self) -> None:
+        """End the worker; the session is over."""
+        with self._lock:
+            self._closed = True
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def wait(self) -> State:
+        """Wait until nothing is under way."""
+        with self._lock:
+            self._settled.wait_for(lambda: self._state.status != "busy")
+            return self._state
+
+    # Requests.
+
+    def _command(self, method: str, params: Json, words: str, then: Callable[[Json], None]) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            if self._state.status == "busy":
+                raise HloTuiError("busy", self._state.activity, "interrupt it first, or wait")
+            self._busy(words)
+            if self._client is None:
+                self._open(lambda: self._request(method, params, then))
+            else:
+                self._request(method, params, then)
+
+    def _open(self, then: Callable[[], None] | None = None) -> None:
+        options = self.options
+        params = {
+            "path": str(options.path),
+            "member": options.member,
+            "inputs": options.inputs,
+            "seed": options.seed,
+            "grain": options.grain,
+            "platform": options.platform,
+            "refused": self._refused,
+        }
+
+        def opened(start: Json) -> None:
+            self._update(start=start)
+            self._send_stops(lambda: self._back_to_place(then))
+
+        client: Client
+        client = Client(self._message, lambda status: self._gone(client, status))
+        self._client = client
+        self._request("open", params, opened)
+
+    def _back_to_place(self, then: Callable[[], None] | None) -> None:
+        def arrived(event: Json) -> None:
+            self._arrived(event)
+            if then is not None:
+                self._update(status="busy")
+                then()
+
+        if self._position is not None:
+            self._request("goto", {"position": self._position}, arrived)
+        elif then is not None:
+            then()
+        else:
+            self._update(status="standing", activity="")
+
+    def _send_stops(self, then: Callable[[], None]) -> None:
+        def answered(result: Json) -> None:
+            self._update(stops=tuple(result["stops"]))
+            then()
+
+        self._request("stops", {"specs": [spec.text() for spec in self._state.specs]}, answered)
+
+    def _request(self, method: str, params: Json, then: Callable[[Json], None]) -> None:
+        assert self._client is not None
+        try:
+            self._pending[self._client.request(method, params)] = then
+        except EngineError:
+            # It died in this moment: `_gone` follows and says so.
+            return
+
+    # Answers, on the client's threads.
+
+    def _message(self, message: Json) -> None:
+        with self._lock:
+            if "note" in message:
+                self._at_work = (message["computation"], message["instruction"])
+                self._update(activity=message["note"])
+            elif "log" in message:
+                stop = _stop_of(message["log"])
+                if stop not in self._state.log:
+                    self._update(log=(*self._state.log, stop))
+            else:
+                self._answer(message)
+
+    def _answer(self, message: Json) -> None:
+        then = self._pending.pop(message.get("id", 0), None)
+        if then is None:
+            return
+        self._at_work = ("", "")
+        if "result" in message:
+            then(message["result"])
+        elif message.get("interrupted"):
+            self._update(
+                status="standing",
+                activity="",
+                problem=HloTuiError("interrupted", "the replay stands where it stood"),
+            )
+        else:
+            self._update(status=self._after_error(), activity="", problem=_read_error(message["error"]))
+
+    def _after_error(self) -> str:
+        return "failed" if self._state.start is None else "standing"
+
+    def _arrived(self, event: Json) -> None:
+        self._position = event["position"]
+        if event["event"] != "stop":
+            end = event if event["event"] == "end" else self._state.end
+            self._update(
+                status="standing",
+                activity="",
+                at=event["event"],
+                current=None,
+                number=0,
+                end=end,
+                values=(),
+                problem=None,
+            )
+            return
+        stop = _stop_of(event)
+        history = list(self._state.history)
+        number = 0
+        if event["reason"]:
+            place = bisect_left(history, stop)
+            if place == len(history) or history[place].key != stop.key:
+                insort(history, stop)
+            number = place + 1
+        self._update(
+            status="standing",
+            activity="",
+            at="stop",
+            current=stop,
+            number=number,
+            history=tuple(history),
+            values=(),
+            problem=None,
+        )
+
+    def _looked(self, result: Json) -> None:
+        key = (result["computation"], result["instruction"])
+        values = tuple(item for item in self._state.values if item[0] != key)
+        self._update(status="standing", activity="", values=(*values, (key, result["value"])), problem=None)
+
+    def _gone(self, client: Client, status: int) -> None:
+        with self._lock:
+            if client is not self._client:
+                return
+            self._client = None
+            self._pending.clear()
+            if self._closed:
+                return
+            what = self._state.activity or "waiting"
+            message = f"{describe_exit(status)} while {what}"
+            computation, instruction = self._at_work
+            if status in _OWN_FAULT and instruction:
+                self._refused.append((computation, instruction, "XLA ended the process on it"))
+                message += f"; {instruction} will be left out as unknown"
+            hint = "the next command starts it again at the same place"
+            self._at_work = ("", "")
+            problem = EngineError("the engine died", message, hint)
+            self._update(
+                status="dead", activity="", problem=problem, stderr=tuple(client.stderr_tail()[-20:])
+            )
+
+    def _kill_if_still(self, client: Client, began: float) -> None:
+        with self._lock:
+            still = client is self._client and self._state.status == "busy" and self._state.since == began
+        if still:
+            client.kill()
+
+    # States.
+
+    def _busy(self, activity: str) -> None:
+        self._update(status="busy", activity=activity, since=time.monotonic(), problem=None, stderr=())
+
+    def _update(self, **changes: Any) -> None:
+        with self._lock:
+            self._state = replace(self._state, **changes)
+            self._settled.notify_all()
+            state = self._state
+        if not self._closed:
+            self._on_change(state)
+
+
+def _stop_of(event: Json) -> Stop:
+    return Stop(tuple(event["key"]), event)
+
+
+def _read_error(written: Json) -> HloTuiError:
+    kind = EngineError if written.get("exit_code") == EngineError.exit_code else HloTuiError
+    return kind(written["title"], written["message"], written["hint"])

@@ -1,0 +1,155 @@
+"""The worker process: the only one that imports jax. It answers requests on its standard input, one at a
+time.
+
+Run as `python -m hlo_tui.replay.worker`. It ends when its parent does.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import IO, Any
+
+from hlo_tui.errors import HloTuiError
+from hlo_tui.replay import xla
+from hlo_tui.replay.debugger import Debugger, Json, read_position
+from hlo_tui.replay.grain import Grain, Interrupted
+from hlo_tui.replay.opening import choose_inputs, open_target
+from hlo_tui.replay.protocol import Closed, receive, send
+from hlo_tui.replay.slices import SliceCache
+from hlo_tui.replay.stopspec import parse_spec
+
+
+class Worker:
+    """Holds one replay and carries out what is asked of it."""
+
+    def __init__(self, out: IO[bytes]) -> None:
+        self._out = out
+        self._debugger: Debugger | None = None
+        self._lock = threading.Lock()
+
+    def say(self, message: Json) -> None:
+        """Write one message; what runs beside the requests may write as well."""
+        with self._lock:
+            send(self._out, message)
+
+    def interrupt(self) -> None:
+        """Ask the request that is under way to stop at the next instruction."""
+        if self._debugger is not None:
+            self._debugger.evaluator.interrupted = True
+
+    def handle(self, request: Json) -> None:
+        """Carry out a request and answer it, whatever becomes of it."""
+        identity = request.get("id")
+        try:
+            result = self._dispatch(str(request.get("method")), request.get("params") or {})
+        except Interrupted:
+            self.say({"id": identity, "interrupted": True})
+        except HloTuiError as error:
+            self.say({"id": identity, "error": _written(error)})
+        except MemoryError:
+            error = HloTuiError(
+                "out of memory",
+                "a value did not fit",
+                "run a smaller part: a breakpoint further up, or unit grain",
+            )
+            self.say({"id": identity, "error": _written(error)})
+        else:
+            self.say({"id": identity, "result": result})
+
+    def _dispatch(self, method: str, params: Json) -> Json:
+        if method == "open":
+            return self._open(params)
+        debugger = self._debugger
+        if debugger is None:
+            raise HloTuiError("nothing is being replayed", "no module has been opened")
+        debugger.evaluator.interrupted = False
+        if method == "stops":
+            return {"stops": debugger.set_stops([parse_spec(text) for text in params["specs"]])}
+        if method == "move":
+            target = params.get("target")
+            return debugger.move(params["how"], params["backward"], tuple(target) if target else None)
+        if method == "goto":
+            return debugger.goto(read_position(params["position"]))
+        if method == "value":
+            return debugger.value(params["computation"], params["instruction"])
+        if method == "grain":
+            debugger.regrain(Grain(params["grain"]))
+            return debugger.here()
+        raise HloTuiError("an unknown request", method)
+
+    def _open(self, params: Json) -> Json:
+        target = open_target(Path(params["path"]), params.get("member"))
+        devices = target.topology.devices
+        backend = xla.start(params["platform"], devices)
+        program = target.program()
+        inputs = choose_inputs(target, program, params["inputs"], params["seed"])
+        refused = {(c, i): reason for c, i, reason in params["refused"]}
+        cache = SliceCache(backend.compile)
+        debugger = Debugger(program, inputs, backend, cache, target.topology, Grain(params["grain"]), refused)
+        debugger.evaluator.note = self._note
+        debugger.on_log = lambda event: self.say({"log": event})
+        self._debugger = debugger
+        reasons = [*target.reasons, *inputs.reasons]
+        return {
+            "event": "start",
+            "module": program.proto.name,
+            "inputs": inputs.kind,
+            "inputs_file": inputs.source,
+            "seed": inputs.seed,
+            "faithful": not reasons,
+            "reasons": reasons,
+            "devices": devices,
+            "grain": str(debugger.evaluator.grain),
+            "engine": xla.versions(),
+        }
+
+    def _note(self, text: str, computation: str = "", instruction: str = "") -> None:
+        self.say({"note": text, "computation": computation, "instruction": instruction})
+
+
+def _written(error: HloTuiError) -> Json:
+    return {"title": error.title, "message": error.message, "hint": error.hint, "exit_code": error.exit_code}
+
+
+def _read_requests(stream: IO[bytes], requests: queue.SimpleQueue[Json], worker: Worker) -> None:
+    while True:
+        try:
+            message = receive(stream)
+        except Closed:
+            # The main thread may be deep in a compile that cannot be interrupted; nobody waits for it any
+            # more.
+            os._exit(0)
+        if message.get("method") == "interrupt":
+            worker.interrupt()
+        else:
+            requests.put(message)
+
+
+def main() -> None:
+    """Serve requests until the parent closes the stream or dies."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        # A key at the terminal is for the screen alone.
+        signal.signal(number, signal.SIG_IGN)
+    # XLA and others print on descriptor 1 as they like: the messages get descriptors of their own.
+    incoming = os.fdopen(os.dup(0), "rb")
+    outgoing = os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    worker = Worker(outgoing)
+    requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_read_requests, args=(incoming, requests, worker), daemon=True).start()
+    try:
+        while True:
+            worker.handle(requests.get())
+    except Closed:
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()
