@@ -62,7 +62,7 @@ class Changes:
 
     Attributes:
         present: files that are new or differ from what was told before, each once.
-        gone: paths that are not there any more.
+        gone: paths that are not there any more; none of them is in `present`.
         notices: what a person should know about the watching itself, a sentence each.
     """
 
