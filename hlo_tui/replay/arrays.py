@@ -13,7 +13,8 @@ from hlo_tui.hlo.schema import hlo_pb2 as pb
 
 Array = NDArray[Any]
 
-TUPLE, OPAQUE, TOKEN, BUFFER = 13, 14, 17, 34
+# XLA's PrimitiveType numbers that the engine names.
+PRED, S32, U32, TUPLE, OPAQUE, TOKEN, BUFFER = 1, 4, 8, 13, 14, 17, 34
 
 # XLA's PrimitiveType number -> (name in HLO text, numpy dtype, literal field).
 _ML = {

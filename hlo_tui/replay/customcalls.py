@@ -1,6 +1,4 @@
-"""What becomes of a custom call: run by this jaxlib, replaced by plain HLO where its meaning is public, or
-refused.
-"""
+"""What becomes of a custom call: run by this jaxlib, replaced by plain HLO where it can be, or refused."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
-from hlo_tui.replay import arrays
+from hlo_tui.replay import arrays, regions
 from hlo_tui.replay.program import Op
 
 if TYPE_CHECKING:
@@ -22,10 +20,10 @@ class Unsupported(Exception):
 
 
 def is_callback(target: str) -> bool:
-    """Whether the target calls back into the program that made the dump: its argument is a pointer in that
+    """Whether the target calls into the program that made the dump: its argument is a pointer in that
     process.
     """
-    return "callback" in target or target in ("xla.debug.Log",)
+    return "callback" in target or target == "xla.debug.Log"
 
 
 def lower(
@@ -41,7 +39,10 @@ def lower(
         raise Unsupported(f"{target} calls into the program that made the dump; it is never run")
     rewrite = REWRITES.get(target)
     if rewrite is not None:
-        return rewrite(op, operands, out)
+        try:
+            return rewrite(op, operands, out)
+        except regions.Unreadable as error:
+            raise Unsupported(str(error)) from error
     if target.startswith(_FOREIGN):
         raise Unsupported(f"{target} is a kernel of another backend")
     return out.clone(op.proto, operands, op.called)
@@ -56,34 +57,29 @@ def _tuple_of(operands: Sequence[Instruction]) -> pb.ShapeProto:
 
 
 def _zeros(op: Op, _operands: Sequence[Instruction], out: Emitter) -> Instruction:
-    number = op.proto.shape.element_type
-    scalar = arrays.array_shape(number, ())
-    # A literal without elements of its own type is read as zero only for numbers; an array's first element
-    # makes it so for all.
-    zero = pb.LiteralProto(shape=arrays.array_shape(1, ()), preds=[False])
-    constant = out.emit("constant", arrays.array_shape(1, ()), [], literal=zero)
-    converted = constant if number == 1 else out.emit("convert", scalar, [constant])
-    return out.emit("broadcast", op.proto.shape, [converted])
+    false_shape = arrays.array_shape(arrays.PRED, ())
+    literal = pb.LiteralProto(shape=false_shape, preds=[False])
+    false = out.emit("constant", false_shape, [], literal=literal)
+    element = op.proto.shape.element_type
+    zero = false if element == arrays.PRED else out.emit("convert", arrays.array_shape(element, ()), [false])
+    return out.emit("broadcast", op.proto.shape, [zero])
 
 
 _MARKERS = (
-    "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint",
-    "annotate_device_placement", "MoveToHost", "MoveToDevice", "PinToDevice", "Pin", "Unpin",
-    "xla.sdy.FuncResultSharding", "xla.sdy.Sharding", "xla.sdy.PropagationBarrier",
+    "Sharding", "LayoutConstraint", "annotate_device_placement", "MoveToHost", "MoveToDevice", "PinToDevice",
+    "Pin", "Unpin", "xla.sdy.FuncResultSharding", "xla.sdy.Sharding", "xla.sdy.PropagationBarrier",
 )  # fmt: skip
 
 Rewrite = Callable[[Op, Sequence[Instruction], "Emitter"], Instruction]
-REWRITES: dict[str, Rewrite] = dict.fromkeys(_MARKERS, _identity) | {"AllocateBuffer": _zeros}
+REWRITES: dict[str, Rewrite] = dict.fromkeys(_MARKERS, _identity) | {
+    "AllocateBuffer": _zeros,
+    "xla.sdy.GlobalToLocalShape": regions.into_region,
+    "xla.sdy.LocalToGlobalShape": regions.out_of_region,
+    "SPMDFullToShardShape": regions.full_to_shard,
+    "SPMDShardToFullShape": regions.shard_to_full,
+}
 
 _FOREIGN = (
-    "tpu_custom_call",
-    "triton_kernel_call",
-    "__gpu$",
-    "te_",
-    "__cublas$",
-    "__cudnn$",
-    "cudnn",
-    "mosaic_gpu",
-    "nvshmem",
-    "AwsNeuron",
-)
+    "tpu_custom_call", "triton_kernel_call", "__gpu$", "te_", "__cublas$", "__cudnn$", "cudnn",
+    "mosaic_gpu", "nvshmem", "AwsNeuron",
+)  # fmt: skip

@@ -67,6 +67,7 @@ class ModuleScope:
 
     replicas: int
     topology: collectives.Topology
+    meshes: str
 
     def next_id(self) -> int:
         """A number that no other instruction of the module has."""

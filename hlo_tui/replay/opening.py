@@ -79,7 +79,7 @@ def _from_proto(path: Path) -> Target:
 
 
 def _proto_topology(module: pb.HloModuleProto, partitions: int) -> Topology:
-    """A proto does not say for how many devices it is: its device assignment or a snapshot's partitions do."""
+    """A proto does not say for how many devices it is; its device assignment or a snapshot does."""
     assignment = module.device_assignment
     if assignment.replica_count or assignment.computation_count:
         return Topology(max(assignment.replica_count, 1), max(assignment.computation_count, 1))

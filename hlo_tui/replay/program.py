@@ -16,11 +16,17 @@ CONTROL_FLOW = frozenset({"call", "while", "conditional"})
 class Op:
     """One instruction: its proto and where it stands in its computation."""
 
-    __slots__ = ("called", "index", "operands", "proto")
+    __slots__ = ("called", "computation", "index", "operands", "proto")
 
     def __init__(
-        self, index: int, proto: pb.HloInstructionProto, operands: tuple[int, ...], called: tuple[int, ...]
+        self,
+        computation: Computation,
+        index: int,
+        proto: pb.HloInstructionProto,
+        operands: tuple[int, ...],
+        called: tuple[int, ...],
     ) -> None:
+        self.computation = computation
         self.index = index
         self.proto = proto
         self.operands = operands
@@ -64,6 +70,7 @@ class Computation:
         position = {identity: index for index, identity in enumerate(ids)}
         self.ops = [
             Op(
+                self,
                 index,
                 protos[identity],
                 tuple(position[o] for o in protos[identity].operand_ids),

@@ -37,6 +37,7 @@ class SliceModule(ModuleScope):
     def __init__(self, program: Program, topology: Topology, replicas: int) -> None:
         self.topology = topology
         self.replicas = replicas
+        self.meshes = program.proto.frontend_attributes.map.get("xla.sdy.meshes", "")
         self.proto = pb.HloModuleProto(name="slice")
         self._program = program
         self._numbers = 0
