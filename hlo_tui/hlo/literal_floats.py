@@ -19,7 +19,6 @@ class SmallFloat:
     """A format with a sign bit (where it has one), exponent bits and mantissa bits, from high to low.
 
     Attributes:
-        field: the field of LiteralProto that holds such elements.
         exponent: number of exponent bits.
         mantissa: number of mantissa bits.
         bias: what is taken off the stored exponent.
@@ -28,7 +27,6 @@ class SmallFloat:
             NaN, all ones.
     """
 
-    field: str
     exponent: int
     mantissa: int
     bias: int
@@ -65,15 +63,15 @@ class SmallFloat:
 
 
 SMALL_FLOATS = {
-    pb.F8E5M2: SmallFloat("f8e5m2s", 5, 2, 15, "ieee"),
-    pb.F8E4M3: SmallFloat("f8e4m3s", 4, 3, 7, "ieee"),
-    pb.F8E3M4: SmallFloat("f8e3m4s", 3, 4, 3, "ieee"),
-    pb.F8E4M3FN: SmallFloat("f8e4m3fns", 4, 3, 7, "fn"),
-    pb.F8E4M3B11FNUZ: SmallFloat("f8e4m3b11fnuzs", 4, 3, 11, "fnuz"),
-    pb.F8E5M2FNUZ: SmallFloat("f8e5m2fnuzs", 5, 2, 16, "fnuz"),
-    pb.F8E4M3FNUZ: SmallFloat("f8e4m3fnuzs", 4, 3, 8, "fnuz"),
-    pb.F8E8M0FNU: SmallFloat("f8e8m0fnus", 8, 0, 127, "scale"),
-    pb.F6E3M2FN: SmallFloat("f6e3m2fns", 3, 2, 3, "finite"),
-    pb.F6E2M3FN: SmallFloat("f6e2m3fns", 2, 3, 1, "finite"),
-    pb.F4E2M1FN: SmallFloat("f4e2m1fns", 2, 1, 1, "finite"),
+    pb.F8E5M2: SmallFloat(5, 2, 15, "ieee"),
+    pb.F8E4M3: SmallFloat(4, 3, 7, "ieee"),
+    pb.F8E3M4: SmallFloat(3, 4, 3, "ieee"),
+    pb.F8E4M3FN: SmallFloat(4, 3, 7, "fn"),
+    pb.F8E4M3B11FNUZ: SmallFloat(4, 3, 11, "fnuz"),
+    pb.F8E5M2FNUZ: SmallFloat(5, 2, 16, "fnuz"),
+    pb.F8E4M3FNUZ: SmallFloat(4, 3, 8, "fnuz"),
+    pb.F8E8M0FNU: SmallFloat(8, 0, 127, "scale"),
+    pb.F6E3M2FN: SmallFloat(3, 2, 3, "finite"),
+    pb.F6E2M3FN: SmallFloat(2, 3, 1, "finite"),
+    pb.F4E2M1FN: SmallFloat(2, 1, 1, "finite"),
 }

@@ -7,8 +7,9 @@ import struct
 from collections.abc import Callable, Sequence
 
 from hlo_tui.hlo.literal_floats import SMALL_FLOATS, nan_text
-from hlo_tui.hlo.printing_shapes import is_array, shape_text
+from hlo_tui.hlo.printing_shapes import bit_width, is_array, primitive_type_name, shape_text
 from hlo_tui.hlo.schema import hlo_pb2 as pb
+from hlo_tui.hlo.wire import field
 
 ELIDED = "{...}"
 # XLA leaves out arrays of more elements than this unless it was asked for large constants.
@@ -18,26 +19,14 @@ LARGE_CONSTANT = 10
 _MAX_EMPTY_ROWS = 10_000
 _MAX_RANK = 64
 
-# Element type -> field, bits and whether it is signed; these fields are bytes.
-_PACKED_INTEGERS: dict[int, tuple[str, int, bool]] = {
-    pb.S1: ("s1s", 1, True),
-    pb.S2: ("s2s", 2, True),
-    pb.S4: ("s4s", 4, True),
-    pb.S8: ("s8s", 8, True),
-    pb.S16: ("s16s", 16, True),
-    pb.U1: ("u1s", 1, False),
-    pb.U2: ("u2s", 2, False),
-    pb.U4: ("u4s", 4, False),
-    pb.U8: ("u8s", 8, False),
-    pb.U16: ("u16s", 16, False),
+# Element type -> format of one number, digits that always suffice, digits that are tried first.
+_FLOATS: dict[int, tuple[str, int, int]] = {
+    pb.F32: ("f", 9, 6),
+    pb.C64: ("f", 9, 6),
+    pb.F64: ("d", 17, 15),
+    pb.C128: ("d", 17, 15),
 }
-_INTEGERS = {pb.S32: "s32s", pb.S64: "s64s", pb.U32: "u32s", pb.U64: "u64s"}
-# Element type -> field, format of one number, digits that always suffice, digits that are tried first.
-_FLOATS = {pb.F32: ("f32s", "f", 9, 6), pb.F64: ("f64s", "d", 17, 15)}
-_COMPLEX = {pb.C64: ("c64s", "f", 9, 6), pb.C128: ("c128s", "d", 17, 15)}
-_HALVES = {pb.F16: "f16s", pb.BF16: "bf16s"}
-
-_FIELD_NUMBERS = {field.name: field.number for field in pb.LiteralProto.DESCRIPTOR.fields}
+_FIELD_NUMBERS = {one.name: one.number for one in pb.LiteralProto.DESCRIPTOR.fields}
 
 # How many elements there are, and what gives the text of one of them by its place in the stored order.
 Texts = tuple[int, Callable[[int], str]]
@@ -139,33 +128,32 @@ def _nested(sizes: list[int], strides: list[int], element: Callable[[int], str])
     return group(0, 0, "")
 
 
+def literal_field(kind: int) -> str:
+    """Give the name of the field of a literal that holds elements of a type."""
+    return f"{primitive_type_name(kind)}s"
+
+
 def _elements(literal: pb.LiteralProto, expected: int) -> Texts:
     """Give how many elements are stored, and what gives the text of one by its place in the stored order."""
     kind = literal.shape.element_type
+    stored = getattr(literal, literal_field(kind), b"")
     if kind == pb.PRED:
         names = ("0", "1") if literal.shape.dimensions else ("false", "true")
-        return len(literal.preds), lambda index: names[literal.preds[index]]
-    if kind in _INTEGERS:
-        values = getattr(literal, _INTEGERS[kind])
-        return len(values), lambda index: str(values[index])
-    if kind in _PACKED_INTEGERS:
-        field, bits, signed = _PACKED_INTEGERS[kind]
-        return _integer_texts(getattr(literal, field), bits, signed, expected)
+        return len(stored), lambda index: names[stored[index]]
     if kind in _FLOATS:
-        field, code, digits, tried = _FLOATS[kind]
-        size, text = _float_texts(literal, field, code, digits, tried)
-        return size, text
-    if kind in _COMPLEX:
-        field, code, digits, tried = _COMPLEX[kind]
-        size, text = _float_texts(literal, field, code, digits, tried)
+        size, text = _float_texts(literal, kind)
+        if kind in (pb.F32, pb.F64):
+            return size, text
         return size // 2, lambda index: f"({text(2 * index)}, {text(2 * index + 1)})"
-    if kind in _HALVES:
-        return _half_texts(getattr(literal, _HALVES[kind]), kind)
+    if kind in (pb.F16, pb.BF16):
+        return _half_texts(stored, kind)
     if kind in SMALL_FLOATS:
         small = SMALL_FLOATS[kind]
-        size, code_at = _codes(getattr(literal, small.field), small.bits, expected)
+        size, code_at = _codes(stored, small.bits, expected)
         return size, lambda index: small.text(code_at(index))
-    return 0, str
+    if bit_width(kind) > 16:
+        return len(stored), lambda index: str(stored[index])
+    return _integer_texts(stored, kind, expected)
 
 
 def _codes(data: bytes, bits: int, expected: int) -> tuple[int, Callable[[int], int]]:
@@ -181,7 +169,8 @@ def _codes(data: bytes, bits: int, expected: int) -> tuple[int, Callable[[int], 
     return len(data), lambda index: data[index] & mask
 
 
-def _integer_texts(data: bytes, bits: int, signed: bool, expected: int) -> Texts:
+def _integer_texts(data: bytes, kind: int, expected: int) -> Texts:
+    bits, signed = bit_width(kind), primitive_type_name(kind).startswith("s")
     if bits == 16:
         code = "<h" if signed else "<H"
         return len(data) // 2, lambda index: str(struct.unpack_from(code, data, 2 * index)[0])
@@ -192,15 +181,18 @@ def _integer_texts(data: bytes, bits: int, signed: bool, expected: int) -> Texts
     return count, lambda index: str(code_at(index))
 
 
-def _float_texts(literal: pb.LiteralProto, field: str, code: str, digits: int, tried: int) -> Texts:
-    values = getattr(literal, field)
+def _float_texts(literal: pb.LiteralProto, kind: int) -> Texts:
+    name = literal_field(kind)
+    code, digits, tried = _FLOATS[kind]
+    values = getattr(literal, name)
     stored = b""
 
     def text(index: int) -> str:
         nonlocal stored
         value = values[index]
         if math.isnan(value):
-            stored = stored or packed_field(literal.SerializeToString(), _FIELD_NUMBERS[field])
+            # Only the wire still has the payload of a NaN: reading it as a Python float may have changed it.
+            stored = stored or field(literal.SerializeToString(), _FIELD_NUMBERS[name])
             return _nan_text(stored, code, index)
         short = f"{value:.{tried}g}"
         try:
@@ -210,41 +202,6 @@ def _float_texts(literal: pb.LiteralProto, field: str, code: str, digits: int, t
         return short if same else f"{value:.{digits}g}"
 
     return len(values), text
-
-
-def packed_field(message: bytes, number: int) -> bytes:
-    """Give the bytes of a length-delimited field at the top of a serialised message; empty if it has none.
-
-    Only the wire still has the payload of a NaN: reading it as a Python float may have changed it.
-    """
-    place = 0
-    while place < len(message):
-        key, place = _varint(message, place)
-        kind = key & 7
-        if kind == 2:
-            length, place = _varint(message, place)
-            if key >> 3 == number:
-                return message[place : place + length]
-            place += length
-        elif kind == 0:
-            _, place = _varint(message, place)
-        elif kind in (1, 5):
-            place += 8 if kind == 1 else 4
-        else:
-            break
-    return b""
-
-
-def _varint(data: bytes, place: int) -> tuple[int, int]:
-    value = shift = 0
-    while place < len(data):
-        byte = data[place]
-        place += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            break
-    return value, place
 
 
 def _nan_text(stored: bytes, code: str, index: int) -> str:

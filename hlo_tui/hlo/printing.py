@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from google.protobuf.message import Message
+
 from hlo_tui.hlo.printing_instructions import InstructionPrinter
 from hlo_tui.hlo.printing_order import computation_order, instruction_order
 from hlo_tui.hlo.printing_shapes import entry_layout_text, integers, program_shape_text
@@ -64,7 +66,7 @@ class _ModulePrinter:
         for computation in computation_order(self.module):
             yield from self._computation(computation, instructions)
 
-    def _comments(self, message: pb.HloInstructionProto | pb.HloComputationProto, inside: bool = True) -> str:
+    def _comments(self, message: Message, inside: bool = True) -> str:
         found = unknown_fields(message, inside)
         self.unknown += len(found)
         return "".join(f" /* {one} */" for one in found)

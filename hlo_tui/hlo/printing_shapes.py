@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -15,6 +16,7 @@ _NOT_ARRAYS = frozenset((pb.TUPLE, pb.TOKEN, pb.OPAQUE_TYPE, pb.BUFFER, pb.PRIMI
 _NAMES = {number: name.lower() for name, number in pb.PrimitiveType.items()}
 _NAMES |= {pb.OPAQUE_TYPE: "opaque", pb.PRIMITIVE_TYPE_INVALID: "invalid"}
 _INTEGRAL = frozenset(number for number, name in _NAMES.items() if name[0] in "su" and name[1:].isdigit())
+_WIDTH = re.compile(r"\d+")
 _LEVEL_TYPES = {
     pb.DIM_DENSE: "D",
     pb.DIM_COMPRESSED: "C",
@@ -26,6 +28,12 @@ _LEVEL_TYPES = {
 def primitive_type_name(number: int) -> str:
     """Give the name that HLO text uses for an element type; a number that is not known becomes `typeN`."""
     return _NAMES.get(number) or f"type{number}"
+
+
+def bit_width(number: int) -> int:
+    """Give the bits of an element of an array type; of the real and the imaginary part together."""
+    digits = _WIDTH.search(primitive_type_name(number))
+    return int(digits[0]) if digits else 1
 
 
 class _Enum(Protocol):
