@@ -1,1 +1,1 @@
-"""Theme files, read into styles that know nothing of Textual."""
+"""Theme files: how each part of the screen looks. Nothing here knows what paints it."""
