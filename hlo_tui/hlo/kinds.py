@@ -19,11 +19,14 @@ UNKNOWN_TEXT = "text that is not known here"
 BINARY = "binary data that is not known here"
 
 # What stands before the text of a line that went through the log of a job.
-LOG_PREFIX = rb"(?:[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{1,9} {1,8}\d{1,20} [^ \]\n]{1,512}\] )?"
+LOG_PREFIX = (
+    rb"(?:(?:[IWEF]\d{4} |\d{4}-\d\d-\d\d[ T])[\d:.,]{8,24}(?:: [IWEF])?"
+    rb" [^\]\n]{0,200}?\.\w{1,3}:\d{1,6}\] ?)?"
+)
 
 _HLO_TEXT = re.compile(
     rb"^" + LOG_PREFIX + rb"(?:HloModule[ ,\r\n]|\*\*\* Begin |ENTRY %?[\w.-]{1,512} "
-    rb"|[ \t]{0,32}(?:ROOT )?%?[\w.-]{1,512} = \(?[a-z][a-z0-9]{1,15}\[[\d,<=?]{0,512}\])",
+    rb"|[ \t]{0,32}(?:ROOT )?%?[\w.-]{1,512} ?= ?\(?[a-z][a-z0-9]{1,15}\[[\d,<=? ]{0,512}\])",
     re.MULTILINE,
 )
 _TEXT_PROTO = re.compile(
@@ -37,7 +40,8 @@ _OTHERS = (
     (rb"(?:strict )?digraph\b", "a Graphviz graph"),
     (rb"\.version \d", "PTX text"),
     (rb"BufferAssignment:", "a buffer assignment"),
-    (rb"Memory space|Total bytes used", "a memory usage report"),
+    (rb"Memory [Ss]pace|Total bytes used", "a memory usage report"),
+    (rb"HloLiveRange", "a list of live ranges"),
     (rb"\{ lambda\b", "a jaxpr"),
     (rb"Error rendering graph", "the error of a graph that could not be drawn"),
     (rb"Failed to serialize", "the error of a proto that XLA could not write"),
