@@ -7,7 +7,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 
 from hlo_tui.hlo.attributes import CALL_ATTRIBUTES
-from hlo_tui.hlo.structure import head_name, is_head
+from hlo_tui.hlo.structure import whole_head
 
 ENTRY, NESTED, FRAGMENT = 1, 2, 4
 TAG = b"frontend_attributes={"
@@ -15,8 +15,10 @@ ELIDED = b"constant({...})"
 _HEADER_BYTES = 1 << 20
 _KEYS = "|".join(CALL_ATTRIBUTES).encode()
 _CALL = re.compile(rb"\b(%s)=\s*+(?:%%?([A-Za-z_][\w.\-]*+)|\{([^{}=]*+)\})" % _KEYS)
-# The same, faster, where every instruction is a line of its own.
-_LINE_CALL = re.compile(rb", (%s)=(?:%%?([A-Za-z_][\w.\-]*+)|\{([^{}=]*+)\})" % _KEYS)
+# The same and tags, faster, where every instruction is a line of its own.
+_LINE_ATTRIBUTE = re.compile(
+    rb", (?:(%s)=(?:%%?([A-Za-z_][\w.\-]*+)|\{([^{}=]*+)\})|frontend_attributes=\{)" % _KEYS
+)
 _NAME = re.compile(rb"[A-Za-z_][\w.\-]*+")
 _CODES = {key.encode(): code for code, key in enumerate(CALL_ATTRIBUTES)}
 
@@ -130,53 +132,50 @@ class Landmarks:
 
     def look_at_block(self, block: bytes, base: int, starts: array[int], first: int) -> None:
         """Note the same of whole lines: `block` is at offset `base`, its lines begin at `starts`, from `first`."""
-        at = block.find(TAG)
-        while at >= 0:
-            line = bisect_right(starts, base + at) - 1
-            self.tagged.append(first + line)
-            at = block.find(TAG, starts[line + 1] - base) if line + 1 < len(starts) else -1
         self.elided += block.count(ELIDED)
         line = 0
-        for match in _LINE_CALL.finditer(block):
+        for match in _LINE_ATTRIBUTE.finditer(block):
             line = bisect_right(starts, base + match.start(), line) - 1
-            self._note(match, first + line)
+            if match[1]:
+                self._note(match, first + line)
+            elif not self.tagged or self.tagged[-1] != first + line:
+                self.tagged.append(first + line)
 
-    def take_lines(self, lines: list[bytes], irregular: list[int], first: int, braces: int) -> bool:
+    def take_lines(self, lines: list[bytes], irregular: list[int], first: int) -> bool:
         """Add the computations of whole lines that have the usual form; False, with nothing added, where not.
 
         `lines` begin at line `first`; `irregular` are the places in it of those that do not begin like an
-        instruction; `braces` is the number of lines that end in an opening brace.
+        instruction.
         """
-        heads, lasts, names, flags = array("I"), array("I"), array("q"), array("B")
-        counts = array("I")
-        inside = bool(self._open)
+        heads, lasts, counts = array("I"), array("I"), array("I")
+        names, flags = array("q"), array("B")
+        inside = self.inside
         count = self.counts[-1] if inside else 0
         previous = -1
         for at in irregular:
             line = lines[at]
-            between = at - previous - 1
-            previous = at
             if inside:
-                count += between
-            elif between:
+                count += at - previous - 1
+            elif at - previous > 1:
                 return False
+            previous = at
             if line[:1] == b"}" and inside and b"{" not in line:
                 lasts.append(first + at)
                 counts.append(count)
                 inside = False
             elif line and not line.isspace():
-                if inside or not is_head(line, 0):
+                head = whole_head(line)
+                if inside or head is None:
                     return False
                 heads.append(first + at)
-                names.append(hash(head_name(line)))
-                flags.append(ENTRY if line.startswith(b"ENTRY ") else 0)
+                names.append(hash(head[2]))
+                flags.append(ENTRY if head[1] else 0)
                 inside = True
                 count = 0
-        rest = len(lines) - previous - 1
-        if len(heads) != braces or (rest and not inside):
-            return False
         if inside:
-            counts.append(count + rest)
+            counts.append(count + len(lines) - previous - 1)
+        elif len(lines) - previous > 1:
+            return False
         self._merge(heads, lasts, counts, names, flags)
         return True
 

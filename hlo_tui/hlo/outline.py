@@ -19,12 +19,13 @@ from hlo_tui.hlo.lines import LineIndex
 from hlo_tui.hlo.source import Source
 from hlo_tui.hlo.structure import Structure, head_name
 
-_BLOCK = 1 << 21
+_BLOCK = 1 << 20
 # Below this size every line goes through the machine, which also knows what only people write.
 _FAST_FROM = 1 << 18
 _NAME_BYTES = 4096
 _CALL_BYTES = (1 << 12, 1 << 20)
-_IRREGULAR = re.compile(rb"\n(?! ++(?:ROOT )?+%?[A-Za-z_][\w.\-]*+ = )")
+# The usual border of two computations is taken in one match.
+_IRREGULAR = re.compile(rb"\n(?:\}\n\n)?(?! ++(?:ROOT )?+%?[A-Za-z_][\w.\-]*+ = )")
 _REGULAR = re.compile(rb" ++(?:ROOT )?+%?[A-Za-z_][\w.\-]*+ = ")
 _THREAD = re.compile(rb'execution_thread="([^"]*)"')
 _KINDS = {"conditional": "conditional branch", "all-reduce-start": "all-reduce"}
@@ -286,10 +287,11 @@ class _Scanner:
         at = 0
         for match in _IRREGULAR.finditer(block):
             at = bisect_left(starts, starts[0] + match.end(), at)
+            if match.end() - match.start() > 1:
+                irregular += (at - 2, at - 1)
             if at < len(lines):
                 irregular.append(at)
-        braces = block.count(b"{\n") + block.count(b"{\r\n")
-        return self._marks.take_lines(lines, irregular, first, braces)
+        return self._marks.take_lines(lines, irregular, first)
 
     def _long_line(self) -> None:
         """Take one line that is longer than a block, part by part."""

@@ -130,14 +130,14 @@ class Structure:
     def _restarts(self, line: bytes, at: int, unindented: bool) -> bool:
         """Whether a line can only be at the top level although something is open."""
         if self._mode == _HEAD:
-            return _FRAGMENT.match(line, at) is not None or (unindented and is_head(line, at))
+            return _FRAGMENT.match(line, at) is not None or (unindented and whole_head(line, at) is not None)
         if not unindented:
             return False
         if line.startswith(b"HloModule ", at):
             return True
         if self._mode == _HEADER and line[at : at + 64].strip() in TABLES:
             return True
-        return is_head(line, at)
+        return whole_head(line, at) is not None
 
     def _ordinary(self, number: int, line: bytes, at: int) -> bool:
         """Deal with the usual line of a body, a complete instruction; otherwise make ready to scan it."""
@@ -300,15 +300,16 @@ def _skip_blanks(line: bytes, at: int) -> int:
     return match.end() if match else at
 
 
-def is_head(line: bytes, at: int) -> bool:
-    """Whether the line alone is a whole head of a computation."""
+def whole_head(line: bytes, at: int = 0) -> re.Match[bytes] | None:
+    """Whether the line alone, from `at`, is a head: its match has ENTRY, or None, in group 1 and the name in 2."""
     line = line.rstrip()
-    if not line.endswith(b"{"):
-        return False
+    if line[-1:] != b"{":
+        return None
     match = _AT_HEAD.match(line, at)
     if match is None:
-        return False
-    return match.end() == len(line) - 1 or (line[match.end()] == _ROUND and line.find(b"->", match.end()) > 0)
+        return None
+    end = match.end()
+    return match if end == len(line) - 1 or (line[end] == _ROUND and b"->" in line) else None
 
 
 def _complete(line: bytes) -> bool:
