@@ -8,6 +8,11 @@ import re
 # the end where it is not closed; a single quote opens one only where it closes soon (mesh and axis names).
 STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)' r"|'(?:[^'\\\n\"]|\\.){0,256}+'"
 COMMENT = r"/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)|//[^\n]*+"
+# The attributes that name computations.
+CALL_ATTRIBUTES = (
+    "to_apply", "calls", "condition", "body", "true_computation", "false_computation", "branch_computations",
+    "called_computations", "select", "scatter",
+)  # fmt: skip
 _OPEN = "([{"
 _CLOSE = ")]}"
 _STRUCTURE = re.compile(rf"{STRING}|{COMMENT}|[()\[\]{{}}]", re.S)
@@ -98,7 +103,7 @@ def unquote(text: str) -> str:
 
 
 def parse_frontend_attributes(text: str) -> dict[str, str]:
-    """The keys and values of `{key="value",other={"raw": 1}}`: quoted ones unescaped, others as they stand."""
+    """The keys and values of `{key="value",other={"raw": 1}}`: quoted ones unescaped, others as they are."""
     result = {}
     for part in split_top(_inside(text)):
         key, equals, value = part.partition("=")

@@ -18,7 +18,8 @@ from hlo_tui.hlo.structure import Structure
 
 _BLOCK = 1 << 20
 _LONGEST = 1 << 24
-# Longer computations are not written by hand: where lines and instructions are equally many, each is the other.
+_NAME_BYTES = 4096
+# Longer ones are not written by hand: where lines and instructions are equally many, each is the other.
 _HAND_WRITTEN = 1 << 18
 _NAME = re.compile(rb"\s*+(?:ROOT\s++)?+%?\s*+([\w.\-\x80-\xff]++)")
 
@@ -94,8 +95,9 @@ class Body:
         """The instructions that have `name` as an operand, in the order of the text."""
         pattern = re.compile(rb"(?<![\w.\-])" + re.escape(name.encode()) + rb"(?![\w.\-])")
         places = set()
-        for base, block in self._blocks():
-            for match in pattern.finditer(block):
+        for first, last in self._lines.blocks(self.computation.line, self.computation.last, _BLOCK):
+            base = self._lines.start(first)
+            for match in pattern.finditer(self._source.read(base, self._lines.span(last)[1] - base)):
                 places.add(self._places.index(base + match.start()))
         found = (self.at(index) for index in sorted(places) if index >= 0)
         return tuple(instruction for instruction in found if instruction and name in instruction.operands)
@@ -106,25 +108,9 @@ class Body:
         for index in range(len(self)):
             start, _ = self._places.span(index)
             if start + _NAME_BYTES > base + len(block):
-                base, block = start, self._source.read(start, _BLOCK)
+                base, block = start, self._source.read(start, min(_BLOCK, self._end - start))
             match = _NAME.match(block, start - base)
             yield match[1] if match else b""
-
-    def _blocks(self) -> Iterator[tuple[int, bytes]]:
-        """The text in pieces that end where a line ends."""
-        at = self._begin
-        while at < self._end:
-            line = self._lines.line_at(min(at + _BLOCK, self._end))
-            end = min(
-                max(self._lines.start(line), self._lines.span(self._lines.line_at(at))[1] + 1), self._end
-            )
-            if self._end - at <= _BLOCK:
-                end = self._end
-            yield at, self._source.read(at, min(end - at, _LONGEST))
-            at = end
-
-
-_NAME_BYTES = 4096
 
 
 class _ByName(Mapping[str, Instruction]):

@@ -36,7 +36,7 @@ class Instruction:
         computation: the computation that holds it; names are unique only within one.
         opcode: "" where it could not be read.
         shape: its result; `NO_SHAPE` where it could not be read.
-        operands: names without percent sign; of a nested or compacted operand (`add(b, c)`, `t#1`) those in it.
+        operands: names without percent sign; of a nested operand (`add(b, c)`) those in it, of `t#1` the `t`.
         operand_text: everything between the brackets: the literal of a constant, the number of a parameter.
         attributes: every attribute by its key, the value raw and balanced.
         metadata: the fields of `metadata`, see `parse_metadata`.

@@ -48,8 +48,8 @@ class Landmarks:
             instructions, ENTRY, NESTED or FRAGMENT, and the hash of its name.
         nested: for computations written in an instruction the place in which they end among their like.
         outer: for these the computation around.
-        callees, call_lines, call_keys: for each call the hash of the callee's name, the line on which the calling
-            instruction begins, and the attribute as its place in CALL_ATTRIBUTES.
+        callees, call_lines, call_keys: for each call the hash of the callee's name, the line on which the
+            calling instruction begins, and the attribute as its place in CALL_ATTRIBUTES.
         tagged: lines with frontend attributes.
         tables: the line of the keyword of each stack frame table.
         elided: constants whose values were left out.
@@ -82,7 +82,7 @@ class Landmarks:
         return bool(self._open)
 
     def header(self, line: int, text: bytes) -> None:
-        """Keep the first header's text up to a bound; later headers in the same text are not this module's."""
+        """Keep the first header's text up to a bound; later headers in the text are not this module's."""
         if self.lines or 0 <= self.header_last < line - 1:
             return
         self.header_last = line
@@ -131,7 +131,7 @@ class Landmarks:
                 self._note(match, self._statement)
 
     def look_at_block(self, block: bytes, base: int, starts: array[int], first: int) -> None:
-        """Note the same of whole lines: `block` is at offset `base`, its lines begin at `starts`, from `first`."""
+        """Note the same of whole lines: `block` is at `base`, its lines begin at `starts`, from `first`."""
         self.elided += block.count(ELIDED)
         line = 0
         for match in _LINE_ATTRIBUTE.finditer(block):
@@ -207,5 +207,5 @@ class Landmarks:
 
 
 def nested_name(place: int) -> str:
-    """What XLA calls the computations that are written inside of instructions, in the order in which they end."""
+    """What XLA calls computations that are written inside of instructions, in the order in which they end."""
     return f"_.{place}" if place else "_"

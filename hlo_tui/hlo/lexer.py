@@ -51,7 +51,7 @@ class HloLexer(Lexer):  # type: ignore[misc]
         for start, end, role in tokenize(text)[0]:
             yield start, _TYPES[role], text[start:end]
 
-    def analyse_text(text: str) -> float:  # noqa: N805
+    def analyse_text(text: str) -> float:
         """How likely `text` is HLO, 0 to 1."""
         if _MODULE.search(text[:4096]):
             return 0.9

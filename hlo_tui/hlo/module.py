@@ -23,7 +23,7 @@ _KEPT_BYTES = 1 << 26
 
 
 class Module:
-    """A module's text. Before `scan` only `source`, `head` and `raw` offsets are of use; after it everything is.
+    """A module's text. Before `scan` only `source` and `head` are of use; the rest raises RuntimeError.
 
     One thread may scan while others use `head`. After that the module may be read from one thread at a time.
 
@@ -75,7 +75,7 @@ class Module:
         return self.source.read(begin + start, stop - begin - start)
 
     def text(self, line: int) -> str:
-        """`line` as text that is safe to show: one character a column where it is ASCII, a blank for a tab."""
+        """`line` as text that is safe to show; a column is a byte where it is ASCII, a tab is a blank."""
         return _text(self.raw(line))
 
     def body(self, computation: Computation | str) -> Body:
@@ -105,7 +105,7 @@ class Module:
         return None if computation is None else self.body(computation).at_line(line)
 
     def find(self, name: str, computation: Computation | str | None = None) -> Instruction | None:
-        """The instruction called `name` in a computation, or the first in the module; None where there is none."""
+        """The instruction called `name` in a computation, or the first in the module; None without one."""
         if computation is not None:
             try:
                 return self.body(computation).by_name.get(name)
@@ -138,7 +138,7 @@ class Module:
         return tuple(operand for operand in found if operand is not None)
 
     def definition_line(self, name: str, near_line: int) -> int | None:
-        """The line that defines `name`: in the computation at `near_line`, else a computation, else anywhere."""
+        """The line that defines `name`: in the computation at `near_line`, else a computation, else any."""
         near = self._outline.at_line(near_line)
         found = None if near is None else self.body(near).by_name.get(name)
         if found is not None:
@@ -206,25 +206,29 @@ class Module:
         forward: bool = True,
         stop: Callable[[], bool] | None = None,
     ) -> int | None:
-        """The first line from `start_line` on (or back) in which `pattern` is found; None where there is none.
+        """The first line from `start_line` on (or back) in which `pattern` is found, or None.
 
-        Plain bytes are taken literally; `^` and `$` are the ends of a line. `stop` is asked every quarter megabyte.
+        Plain bytes are taken literally; `^` and `$` are the ends of a line. `stop` is asked every 256 KiB.
         """
         lines, _ = self._scanned()
         text = re.escape(pattern) if isinstance(pattern, bytes) else pattern.pattern
         flags = re.MULTILINE if isinstance(pattern, bytes) else pattern.flags | re.MULTILINE
         matcher = re.compile(text, flags)
-        for first, last in _line_blocks(lines, start_line, forward):
+        if forward:
+            blocks = lines.blocks(max(0, start_line), lines.count - 1, _BLOCK)
+        else:
+            blocks = lines.blocks_back(min(start_line, lines.count - 1), _BLOCK)
+        for first, last in blocks:
             if stop is not None and stop():
                 return None
             base = lines.start(first)
-            block = self.source.read(base, lines.span(last)[1] - base)
-            found = [match.start() for match in matcher.finditer(block)][-1:] if not forward else None
-            if forward:
-                match = matcher.search(block)
-                found = [] if match is None else [match.start()]
-            if found:
-                return lines.line_at(base + found[0])
+            found = -1
+            for match in matcher.finditer(self.source.read(base, lines.span(last)[1] - base)):
+                found = match.start()
+                if forward:
+                    break
+            if found >= 0:
+                return lines.line_at(base + found)
         return None
 
     @property
@@ -241,21 +245,6 @@ class Module:
         while computation is not None and computation.name != instruction.computation:
             computation = self._outline.outer(computation)
         return None if computation is None else self.body(computation)
-
-
-def _line_blocks(lines: LineIndex, start: int, forward: bool) -> Iterator[tuple[int, int]]:
-    """First and last lines of blocks of about a quarter megabyte, from `start` on or back."""
-    start = max(0, start) if forward else min(start, lines.count - 1)
-    while 0 <= start < lines.count:
-        if forward:
-            last = max(start, lines.line_at(lines.start(start) + _BLOCK) - 1)
-            yield start, last
-            start = last + 1
-        else:
-            first = min(start, lines.line_at(max(0, lines.span(start)[1] - _BLOCK)) + 1)
-            first = 0 if lines.span(start)[1] <= _BLOCK else first
-            yield first, start
-            start = first - 1
 
 
 def _text(line: bytes) -> str:

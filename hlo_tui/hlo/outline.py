@@ -179,7 +179,7 @@ class Outline:
         return [(self._marks.call_lines[at], CALL_ATTRIBUTES[self._marks.call_keys[at]]) for at in found]
 
     def kind(self, computation: Computation) -> str:
-        """What `computation` is for, in XLA's words: "entry", "fusion", "while body", the opcode that calls it,
+        """What `computation` is for, in XLA's words: "entry", "fusion", "while body", its caller's opcode,
         "unused", or "fragment" where its head is lost."""
         flags = self._marks.flags[computation.index]
         if flags & ENTRY:
@@ -221,7 +221,7 @@ def scan(
 ) -> tuple[LineIndex, Outline]:
     """Read the whole of `source` once and find its lines and its outline.
 
-    `progress` is told bytes done and bytes in all, every few megabytes; when `stop` gives True the scan ends early
+    `progress` is told bytes done and bytes in all, every megabyte; when `stop` gives True the scan ends early
     and the outline says that it is not complete. Memory goes by lines and computations, not by bytes.
     """
     scanner = _Scanner(source)
@@ -282,7 +282,7 @@ class _Scanner:
             self._marks.look(number, line)
 
     def _usual(self, block: bytes, lines: list[bytes], starts: array[int], first: int) -> bool:
-        """Whether every line is an instruction, or the head or the end of a computation; then they are taken."""
+        """Whether every line is an instruction, or the head or end of a computation; then takes them."""
         irregular = [] if _REGULAR.match(block) else [0]
         at = 0
         for match in _IRREGULAR.finditer(block):

@@ -68,7 +68,7 @@ class FileSource:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def changed(self) -> bool:
-        """Whether the path no longer names the bytes that were opened: gone, replaced, grown, cut, written."""
+        """Whether the path no longer names the bytes that were opened: it is gone, replaced or written to."""
         try:
             return _identity(os.stat(self.path)) != self.identity
         except OSError:

@@ -301,7 +301,7 @@ def _skip_blanks(line: bytes, at: int) -> int:
 
 
 def whole_head(line: bytes, at: int = 0) -> re.Match[bytes] | None:
-    """Whether the line alone, from `at`, is a head: its match has ENTRY, or None, in group 1 and the name in 2."""
+    """The match of a line that alone, from `at`, is a head: ENTRY or None in group 1, the name in group 2."""
     line = line.rstrip()
     if line[-1:] != b"{":
         return None

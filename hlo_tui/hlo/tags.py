@@ -19,7 +19,7 @@ _COMPILER_PREFIXES = ("xla.", "xla_gpu_", "xla_cpu_", "xla_tpu_", "mhlo.", "jax.
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """One key and value on one instruction; `line` is the line of `file`, 0 and "" where they are not known."""
+    """One key and value on one instruction; `line` is that of `file`, 0 and "" where they are not known."""
 
     key: str
     value: str

@@ -75,8 +75,8 @@ _REGIONS = {
 }
 _CALLS = frozenset(CALL_ATTRIBUTES)
 _KEYWORDS = frozenset((
-    "ENTRY", "ROOT", "HloModule", "FileNames", "FunctionNames", "FileLocations", "StackFrames", "true", "false",
-    "inf", "nan",
+    "ENTRY", "ROOT", "HloModule", "FileNames", "FunctionNames", "FileLocations", "StackFrames", "true",
+    "false", "inf", "nan",
 ))  # fmt: skip
 _WORD = r"[A-Za-z_][\w.\-]*+"
 _BEGIN = re.compile(
@@ -115,7 +115,8 @@ _WINDOW = 1 << 15
 _LOOK_BACK = 1 << 14
 # Places in the middle of a line at which no string can be open.
 _MARK = re.compile(
-    r", (?:metadata|frontend_attributes|sharding|backend_config|calls|to_apply|kind|dimensions|index)=|\), [a-z_]+="
+    r", (?:metadata|frontend_attributes|sharding|backend_config|calls|to_apply|kind|dimensions|index)="
+    r"|\), [a-z_]+="
 )
 _QUOTES = re.compile(r"\\.|(.?)\"(.?)", re.S)
 
@@ -123,8 +124,8 @@ _QUOTES = re.compile(r"\\.|(.?)\"(.?)", re.S)
 def tokenize(text: str, state: State = START) -> tuple[list[Token], State]:
     """Cut `text` into tokens, and give what is open at its end.
 
-    `text` is a line without its newline, several lines, or a part of a line; `state` is what the text before it
-    gave. The tokens cover every character once and in order. Time is linear; no text is an error.
+    `text` is a line without its newline, several lines, or a part of a line; `state` is what the text before
+    it gave. The tokens cover every character once and in order. Time is linear; no text is an error.
     """
     tokens: list[Token] = []
     at = 0
@@ -298,7 +299,7 @@ def window(
         column: the first byte of the part, from the line's first.
         width: how many bytes; at most 32 KiB are given.
 
-    At most 16 KiB before the part are looked at: what is open where it begins is found there as well as it can be.
+    At most 16 KiB before the part are read: what is open where it begins is found there as well as it can be.
     """
     begin, end = line_span
     at = max(begin, min(begin + column, end))
