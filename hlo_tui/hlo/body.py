@@ -93,7 +93,7 @@ class Body:
 
     def users(self, name: str) -> tuple[Instruction, ...]:
         """The instructions that have `name` as an operand, in the order of the text."""
-        pattern = re.compile(rb"(?<![\w.\-])" + re.escape(name.encode()) + rb"(?![\w.\-])")
+        pattern = re.compile(re.escape(name.encode()) + rb"(?![\w.\-])")
         places = set()
         for first, last in self._lines.blocks(self.computation.line, self.computation.last, _BLOCK):
             base = self._lines.start(first)

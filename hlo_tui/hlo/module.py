@@ -118,7 +118,7 @@ class Module:
         return tuple(self._named(name))
 
     def _named(self, name: str) -> Iterator[Instruction]:
-        pattern = re.compile(rb"(?<![\w.\-])" + re.escape(name.encode()) + rb"\s*=(?!=)")
+        pattern = re.compile(re.escape(name.encode()) + rb"\s*=(?!=)")
         line: int | None = -1
         while line is not None:
             line = self.search(pattern, line + 1)
