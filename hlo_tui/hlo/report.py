@@ -13,6 +13,8 @@ from hlo_tui.hlo.visible import visible
 
 _ROWS = 12
 _COLUMNS = 100
+_SHOWN = ("metadata", "frontend_attributes")
+_WITH_VALUES = "the .hlo.pb has them, or a dump with --xla_dump_large_constants=true"
 
 
 def module_report(module: Module) -> dict[str, Any]:
@@ -99,9 +101,7 @@ def instruction_text(module: Module, instruction: Instruction) -> str:
     if instruction.damaged:
         rows.append(_row("damaged", instruction.damaged))
     if instruction.elided:
-        rows.append(
-            _row("value", "left out of the text: look in the .hlo.pb or in a dump with large constants")
-        )
+        rows.append(_row("value", f"left out of the text; {_WITH_VALUES}"))
     elif instruction.operand_text and not instruction.operands:
         rows.append(_row("value", instruction.operand_text))
     rows += _list("operands", [_named(module.find(name, around), name) for name in instruction.operands])
@@ -113,10 +113,8 @@ def instruction_text(module: Module, instruction: Instruction) -> str:
     rows += _list("tags", [_tag(key, value) for key, value in instruction.frontend_attributes.items()])
     if stops(instruction.frontend_attributes):
         rows.append(_row("", "a replay stops here"))
-    shown = ("metadata", "frontend_attributes")
-    rows += _list(
-        "with", [f"{key}={text}" for key, text in instruction.attributes.items() if key not in shown]
-    )
+    others = [f"{key}={text}" for key, text in instruction.attributes.items() if key not in _SHOWN]
+    rows += _list("with", others)
     return "\n".join(visible(row.rstrip()) for row in rows)
 
 
@@ -127,10 +125,7 @@ def _warnings(outline: Outline) -> list[str]:
     if outline.header.missing:
         warnings.append("no HloModule line: this is a part of a module, or not HLO text")
     if outline.elided_constants:
-        warnings.append(
-            f"{_many(outline.elided_constants, 'constant')} without values; dump with "
-            "--xla_dump_large_constants=true, or open the .hlo.pb, to have them"
-        )
+        warnings.append(f"{_many(outline.elided_constants, 'constant')} without values; {_WITH_VALUES}")
     return warnings
 
 
@@ -138,15 +133,14 @@ def _tag_rows(module: Module) -> list[str]:
     tags = [tag for tag in module.tags() if tag.is_user_key]
     if not tags:
         return [
-            "No tags. Tag an operation with set_xla_metadata(x, breakpoint=True) from jax.experimental.xla_metadata,",
-            "or set a stop by hand.",
+            "No tags. To tag an operation, wrap its value in set_xla_metadata(value, breakpoint=True), which is",
+            "in jax.experimental.xla_metadata; a stop can also be set by hand.",
         ]
     rows = [f"tags {len(tags):,}"]
     for tag in tags[:_ROWS]:
         where = f"   {tag.file}:{tag.line}" if tag.file else ""
-        rows.append(
-            f"  {_tag(tag.key, tag.value):<24} {tag.opcode} {tag.instruction} in {tag.computation}{where}"
-        )
+        what = f"{tag.opcode} {tag.instruction} in {tag.computation}"
+        rows.append(f"  {_tag(tag.key, tag.value):<24} {what}{where}")
     return rows + _more(len(tags), "hlo-tui tags FILE")
 
 
