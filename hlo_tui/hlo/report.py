@@ -133,8 +133,8 @@ def _tag_rows(module: Module) -> list[str]:
     tags = [tag for tag in module.tags() if tag.is_user_key]
     if not tags:
         return [
-            "No tags. To tag an operation, wrap its value in set_xla_metadata(value, breakpoint=True), which is",
-            "in jax.experimental.xla_metadata; a stop can also be set by hand.",
+            "No tags. To tag an operation, wrap its value in set_xla_metadata(value, breakpoint=True) of",
+            "jax.experimental.xla_metadata; a stop can also be set by hand.",
         ]
     rows = [f"tags {len(tags):,}"]
     for tag in tags[:_ROWS]:

@@ -6,6 +6,7 @@ import re
 from typing import Protocol
 
 from hlo_tui.hlo.attributes import CALL_ATTRIBUTES
+from hlo_tui.hlo.kinds import LOG_PREFIX
 
 TABLES = (b"FileNames", b"FunctionNames", b"FileLocations", b"StackFrames")
 
@@ -16,10 +17,7 @@ _AT_DEFINITION = re.compile(_DEFINITION)
 _FRAGMENT = re.compile(_DEFINITION + rb"\s*+(?:\(|[a-z]\w*+\[|[a-z][\w\-]*+\()")
 _AT_HEAD = re.compile(rb"(ENTRY\s++)?+%?([A-Za-z_][\w.\-\x80-\xff]*+)[\s\0]*+")
 _LOG_FIRST = frozenset((b"I", b"W", b"E", b"F", b"2"))
-_LOG = re.compile(
-    rb"(?:[IWEF]\d{4}\s|\d{4}-\d\d-\d\d[ T])\d\d:\d\d:\d\d[.,]?\d{0,9}(?::\s[IWEF])?\s[^\]\n]{0,200}?"
-    rb"\.\w{1,3}:\d{1,6}\] ?"
-)
+_LOG = re.compile(LOG_PREFIX)
 _BLANKS = re.compile(rb"[\s\0]*+")
 _STRING_REST = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
 _LAYOUT = re.compile(rb"\]\{[\d:}*?]")
