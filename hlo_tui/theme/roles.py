@@ -11,10 +11,10 @@ BASE = ("text", "muted", "strong", "accent", "good", "warning", "bad")
 PARENTS: Mapping[str, str] = MappingProxyType({
     "muted": "text", "strong": "text", "accent": "text", "good": "text", "warning": "text", "bad": "text",
     # The tokens of HLO text.
-    "opcode": "accent", "shape": "text", "layout": "muted", "name": "text", "computation": "strong",
-    "number": "text", "string": "good", "attribute": "muted", "metadata": "muted", "op_name": "metadata",
-    "tag": "warning", "sharding": "muted", "comment": "muted", "punctuation": "text", "keyword": "strong",
-    "unknown": "bad",
+    "keyword": "strong", "opcode": "accent", "shape": "text", "layout": "muted", "definition": "strong",
+    "name": "text", "computation": "strong", "number": "text", "string": "good", "attribute": "muted",
+    "value": "text", "metadata": "muted", "op_name": "metadata", "tag": "warning", "sharding": "muted",
+    "config": "muted", "comment": "muted", "punctuation": "text", "unknown": "bad",
     # The code's surroundings.
     "gutter": "muted", "line_number": "gutter", "tagged": "warning", "stop": "bad", "disabled": "muted",
     "standing": "accent", "ran": "good", "nan": "bad", "missing": "warning", "fold": "muted",
@@ -23,7 +23,7 @@ PARENTS: Mapping[str, str] = MappingProxyType({
     "title": "strong", "title_away": "muted", "rule": "muted", "heading": "muted", "status": "text",
     "live": "good", "busy": "warning", "problem": "bad", "key": "accent", "key_text": "muted",
     "key_off": "muted", "count": "muted", "time": "muted", "notice": "warning", "source": "string",
-    "value": "text", "spark": "accent",
+    "result": "text", "spark": "accent",
     # What differs between two texts.
     "added": "good", "removed": "bad", "modified": "warning",
 })  # fmt: skip

@@ -1,0 +1,297 @@
+"""Every command there is: its keys, its words, and when it cannot run and why. The bindings, the footer, the
+help, the palette and the README's table are all made of this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What the commands depend on.
+
+    Attributes:
+        pane: where the focus is: "modules", "code", "info" or "replay".
+        opened: whether a file is open.
+        scanned: whether all of it is known.
+        hlo: whether it is HLO.
+        instruction: whether the cursor is on an instruction.
+        name: whether there is a name on the line to go to.
+        replay: "none", "busy", "standing", "dead" or "failed".
+        at: where it stands: "begin", "stop" or "end".
+        depth: how many computations are on the path to where it stands.
+        elsewhere: whether what is replayed is another module than the one that is open.
+        pattern: whether something has been searched for.
+        back, forward: whether there is a place to go to.
+        earlier, later: whether there is a stage before or after this one.
+        changed: whether the open file was replaced.
+        task: whether something is being read or searched.
+    """
+
+    pane: str = "modules"
+    opened: bool = False
+    scanned: bool = False
+    hlo: bool = False
+    instruction: bool = False
+    name: bool = False
+    replay: str = "none"
+    at: str = "begin"
+    depth: int = 0
+    elsewhere: bool = False
+    pattern: bool = False
+    back: bool = False
+    forward: bool = False
+    earlier: bool = False
+    later: bool = False
+    changed: bool = False
+    task: bool = False
+
+
+Check = Callable[[Situation], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command.
+
+    Attributes:
+        id: its name in the program.
+        keys: as Textual calls them; none for a command of the palette alone.
+        title: what it does, a few words.
+        group: the heading under which the help has it.
+        check: gives None where it can run, else why it cannot.
+        footer: its word in the footer, empty where it is not there.
+        help: what it does, a sentence.
+    """
+
+    id: str
+    keys: tuple[str, ...]
+    title: str
+    group: str
+    check: Check
+    footer: str = ""
+    help: str = ""
+
+
+def _always(_: Situation) -> str | None:
+    return None
+
+
+def _opened(now: Situation) -> str | None:
+    return None if now.opened else "open a module first"
+
+
+def _scanned(now: Situation) -> str | None:
+    return _opened(now) or (None if now.scanned else "the file is still being read")
+
+
+def _hlo(now: Situation) -> str | None:
+    return _scanned(now) or (None if now.hlo else "this file is no HLO")
+
+
+def _instruction(now: Situation) -> str | None:
+    return _hlo(now) or (None if now.instruction else "the cursor is on no instruction")
+
+
+def _named(now: Situation) -> str | None:
+    return _hlo(now) or (None if now.name else "there is no name on this line")
+
+
+def _idle(now: Situation) -> str | None:
+    return "the replay is at work: ctrl+c stops it" if now.replay == "busy" else None
+
+
+def _forward(now: Situation) -> str | None:
+    if now.replay == "none" or now.elsewhere:
+        return _hlo(now)
+    if now.replay == "standing" and now.at == "end":
+        return "the replay is at its end"
+    return _idle(now)
+
+
+def _running(now: Situation) -> str | None:
+    if now.replay == "none":
+        return "nothing is being replayed: c begins"
+    if now.elsewhere:
+        return "another module is being replayed"
+    return _idle(now)
+
+
+def _backward(now: Situation) -> str | None:
+    return _running(now) or ("the replay is at its beginning" if now.at == "begin" else None)
+
+
+def _inside(now: Situation) -> str | None:
+    return _running(now) or (None if now.at == "stop" else "the replay is in no computation")
+
+
+def _here(now: Situation) -> str | None:
+    return _instruction(now) or _forward(now)
+
+
+def _here_back(now: Situation) -> str | None:
+    return _instruction(now) or _backward(now)
+
+
+def _replayed(now: Situation) -> str | None:
+    return None if now.replay != "none" else "nothing is being replayed: c begins"
+
+
+def _breakable(now: Situation) -> str | None:
+    return _instruction(now) or _idle(now)
+
+
+def _value(now: Situation) -> str | None:
+    return _instruction(now) or _running(now)
+
+
+def _when(fact: str, reason: str) -> Check:
+    def check(now: Situation) -> str | None:
+        return None if getattr(now, fact) else reason
+
+    return check
+
+
+def _interruptible(now: Situation) -> str | None:
+    return None if now.replay == "busy" or now.task else "nothing is under way; twice quits"
+
+
+REPLAY, BACKWARD, STOPS = "Replay", "Backwards in time", "Stops and values"
+CODE, MODULES, SCREEN = "Code", "Modules and stages", "The screen"
+
+COMMANDS = (
+    Command("continue", ("c", "f5"), "continue", REPLAY, _forward, "continue",
+            help="Run to the next stop; begins the replay."),
+    Command("next", ("n", "f10"), "next", REPLAY, _forward, "next",
+            help="Run this instruction; go to the next one here."),
+    Command("step", ("s", "f11"), "step in", REPLAY, _forward, "step in",
+            help="Go into what this instruction calls."),
+    Command("finish", ("f",), "finish", REPLAY, _inside, "finish",
+            help="Run to the end of this computation."),
+    Command("to", ("t",), "run to here", REPLAY, _here, "to here",
+            help="Run until the instruction under the cursor is reached."),
+    Command("up", ("u",), "frame up", REPLAY, _inside,
+            help="Show the instruction that called this computation."),
+    Command("down", ("d",), "frame down", REPLAY, _inside,
+            help="Show the next computation towards where the replay stands."),
+    Command("continue_back", ("C",), "back to the stop before", BACKWARD, _backward, "back",
+            help="Go back to the stop before this one."),
+    Command("next_back", ("N",), "back by one", BACKWARD, _backward,
+            help="Go back to the instruction before this one."),
+    Command("step_back", ("S",), "step back in", BACKWARD, _backward,
+            help="Go back into what the instruction before called."),
+    Command("finish_back", ("F",), "back to the beginning here", BACKWARD, _inside,
+            help="Go back to where this computation began."),
+    Command("to_back", ("T",), "back to here", BACKWARD, _here_back,
+            help="Go back until the instruction under the cursor is reached."),
+    Command("break", ("b", "f9"), "stop here or not", STOPS, _breakable, "break",
+            help="Set a stop at the instruction under the cursor, or take it away; a tagged one is "
+                 "switched off and on."),
+    Command("stops", ("B",), "stop at ...", STOPS, _hlo,
+            help="Stop at every op:OPCODE, name:REGEX of op_name, line:FILE.py:LINE, or at an "
+                 "instruction by name."),
+    Command("value", ("v",), "value", STOPS, _value, "value",
+            help="Compute the value of the instruction under the cursor."),
+    Command("information", ("i",), "inputs and engine", STOPS, _replayed,
+            help="What the replay runs on: inputs, seed, grain, versions, and whether it is "
+                 "faithful to the job."),
+    Command("whole", (), "grain: whole", STOPS, _running,
+            help="Compute long stretches as XLA would compile them."),
+    Command("unit", (), "grain: unit", STOPS, _running,
+            help="Compute instruction by instruction, fusions as one: what the job computes."),
+    Command("body", (), "grain: body", STOPS, _running,
+            help="Compute inside of fusions too, operation by operation: the reference."),
+    Command("end_replay", (), "end the replay", STOPS, _replayed,
+            help="End the engine and forget where it stood."),
+    Command("definition", ("enter",), "go to definition", CODE, _named, "definition",
+            help="Go to where the name under the cursor is defined; in a list: open."),
+    Command("users", ("x",), "users", CODE, _hlo, "users",
+            help="List who uses the value, or who calls the computation."),
+    Command("back", ("backspace", "alt+left"), "back", CODE, _when("back", "nowhere to go back to"),
+            help="Go back to where the cursor was before a jump."),
+    Command("forward", ("alt+right",), "forward", CODE, _when("forward", "nowhere to go"),
+            help="Go forward again."),
+    Command("search", ("slash",), "find", CODE, _always, "find",
+            help="Find text or a regular expression; in the modules: filter."),
+    Command("match_previous", ("comma",), "previous match", CODE,
+            _when("pattern", "nothing has been searched for: / does"),
+            help="Go to the match before."),
+    Command("match_next", ("full_stop",), "next match", CODE,
+            _when("pattern", "nothing has been searched for: / does"),
+            help="Go to the next match."),
+    Command("line", ("colon",), "go to line or name", CODE, _scanned,
+            help="Go to a line number, an instruction or a computation."),
+    Command("top", ("g",), "first line", CODE, _opened,
+            help="Go to the first line."),
+    Command("bottom", ("G",), "last line", CODE, _scanned,
+            help="Go to the last line."),
+    Command("metadata", ("m",), "metadata", CODE, _opened, "metadata",
+            help="Show lines in full, or with metadata, configurations and long types folded."),
+    Command("fold", ("z",), "fold", CODE, _scanned,
+            help="Fold or open the computation under the cursor."),
+    Command("fold_all", ("Z",), "fold all", CODE, _scanned,
+            help="Fold all computations, or open them all."),
+    Command("copy", ("y",), "copy", CODE, _scanned,
+            help="Copy the line as it is in the file."),
+    Command("stage_previous", ("left_square_bracket",), "stage before", MODULES,
+            _when("earlier", "there is no stage before this one"), "stage",
+            help="Show the same place one stage or pass earlier."),
+    Command("stage_next", ("right_square_bracket",), "stage after", MODULES,
+            _when("later", "there is no stage after this one"),
+            help="Show the same place one stage or pass later."),
+    Command("follow", ("w",), "follow", MODULES, _always,
+            help="Open each new module as it appears, or stop doing so."),
+    Command("reload", ("r",), "reload", MODULES,
+            _when("changed", "the file on disk is the one that is shown"),
+            help="Read the open file again after it was replaced."),
+    Command("pane_modules", ("1",), "modules", SCREEN, _always,
+            help="Go to the modules."),
+    Command("pane_code", ("2",), "code", SCREEN, _always,
+            help="Go to the code."),
+    Command("pane_info", ("3",), "info", SCREEN, _always,
+            help="Go to what is known of the line under the cursor."),
+    Command("pane_replay", ("4",), "replay", SCREEN, _always,
+            help="Go to the replay."),
+    Command("pane_next", ("tab",), "next pane", SCREEN, _always,
+            help="Go to the next pane."),
+    Command("pane_previous", ("shift+tab",), "pane before", SCREEN, _always,
+            help="Go to the pane before."),
+    Command("interrupt", ("ctrl+c",), "interrupt", SCREEN, _interruptible,
+            help="Stop what is under way; twice quits when nothing is."),
+    Command("theme", (), "next theme", SCREEN, _always,
+            help="Change the colours."),
+    Command("help", ("question_mark", "f1"), "help", SCREEN, _always, "help",
+            help="Show the keys that do something now."),
+    Command("palette", ("ctrl+p",), "all commands", SCREEN, _always,
+            help="Find a command or a module by typing a part of its name."),
+    Command("quit", ("q", "ctrl+q"), "quit", SCREEN, _always, "quit",
+            help="Leave. The terminal is as it was before."),
+)  # fmt: skip
+
+BY_ID = {command.id: command for command in COMMANDS}
+
+_SHOWN = {
+    "slash": "/", "comma": ",", "full_stop": ".", "colon": ":", "question_mark": "?", "f1": "F1", "f5": "F5",
+    "f9": "F9", "f10": "F10", "f11": "F11", "left_square_bracket": "[", "right_square_bracket": "]",
+}  # fmt: skip
+
+
+def shown_key(key: str) -> str:
+    """A key as a person knows it."""
+    return _SHOWN.get(key, key)
+
+
+def shown_keys(command: Command) -> str:
+    """All keys of a command, with a blank between them."""
+    return " ".join(shown_key(key) for key in command.keys)
+
+
+def key_table() -> str:
+    """The keys as a Markdown table, for the README."""
+    lines = ["| key | | what it does |", "| --- | --- | --- |"]
+    for command in COMMANDS:
+        if command.keys:
+            keys = " ".join(f"`{shown_key(key)}`" for key in command.keys)
+            lines.append(f"| {keys} | {command.title} | {command.help} |")
+    return "\n".join(lines) + "\n"

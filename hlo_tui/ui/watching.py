@@ -1,0 +1,133 @@
+"""Watches the dump from threads of its own and tells the screen what is on the shelf now."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from hlo_tui.dump.catalog import Catalog
+from hlo_tui.dump.edges import Edges
+from hlo_tui.dump.files import Changes, File, Stamp
+from hlo_tui.dump.modules import Module, ModuleKey
+from hlo_tui.errors import HloTuiError
+from hlo_tui.ui.messages import Problem, ShelfChanged
+from hlo_tui.ui.shelf import PEEKED, Peek, Shelf, first_stage, peek, shelve
+
+# Files that are looked into before the screen hears of it.
+_BATCH = 64
+
+
+class Watch:
+    """One dump under watch: a directory, or a single file that does not change its contents list."""
+
+    def __init__(self, root: Path, poll: bool, post: Callable[[ShelfChanged | Problem], object]) -> None:
+        self._root = os.fspath(root)
+        self._poll = poll
+        self._post = post
+        self._lock = threading.Lock()
+        self._catalog = Catalog(Edges(self._root).module_name)
+        self._peeks: dict[ModuleKey, Peek] = {}
+        self._seen: dict[ModuleKey, Stamp] = {}
+        self._queue: queue.SimpleQueue[Module | None] = queue.SimpleQueue()
+        self._mode = ""
+        self._stop: Callable[[], None] = lambda: None
+        self.is_directory = not root.is_file()
+
+    def start(self) -> None:
+        """Begin; the first shelf comes at once."""
+        threading.Thread(target=self._look_into, name="hlo-tui-peek", daemon=True).start()
+        threading.Thread(target=self._begin, name="hlo-tui-shelf", daemon=True).start()
+
+    def stop(self) -> None:
+        """End."""
+        self._stop()
+        self._queue.put(None)
+
+    def path_of(self, path: str) -> Path:
+        """Where a file of the shelf is: a part of a log is in the log."""
+        return Path(self._root, path) if self.is_directory else Path(self._root)
+
+    def _begin(self) -> None:
+        if self.is_directory:
+            from hlo_tui.dump.watch import Watcher
+
+            watcher = Watcher(self._root, self._take, poll=self._poll)
+            self._stop = watcher.stop
+            self._mode = "live" if watcher.mode == "events" else "polling"
+            watcher.start()
+            return
+        from hlo_tui.dump.listing import load
+
+        try:
+            listing = load(self._root)
+        except HloTuiError as error:
+            self._post(Problem(error))
+            return
+        self._mode = "a log" if listing.log else "one file"
+        self._take(Changes(tuple(listing.catalog.files.values())))
+
+    def _take(self, changes: Changes) -> None:
+        with self._lock:
+            delta = self._catalog.apply(changes)
+            for key in delta.removed:
+                self._peeks.pop(key, None)
+                self._seen.pop(key, None)
+            shelf = shelve(self._catalog, self._peeks)
+        self._tell(shelf, changes.notices)
+        for module in (*delta.added, *delta.changed):
+            self._queue.put(module)
+
+    def _tell(self, shelf: Shelf, notices: tuple[str, ...] = ()) -> None:
+        self._post(ShelfChanged(shelf, notices, self._mode))
+
+    def _look_into(self) -> None:
+        """Read the beginnings of modules, the newest news first told in batches."""
+        while True:
+            module = self._queue.get()
+            found = 0
+            while module is not None:
+                found += self._peek(module)
+                if found >= _BATCH:
+                    break
+                try:
+                    module = self._queue.get_nowait()
+                except queue.Empty:
+                    break
+            if found:
+                with self._lock:
+                    shelf = shelve(self._catalog, self._peeks)
+                self._tell(shelf)
+            if module is None:
+                return
+
+    def _peek(self, module: Module) -> bool:
+        """Look into one module; gives whether that was news."""
+        stage = first_stage(module)
+        if stage is None or not stage.main.is_text:
+            return False
+        file = stage.main
+        if self._seen.get(module.key) == file.stamp:
+            return False
+        known = peek(self._head(file), file.size)
+        with self._lock:
+            news = self._peeks.get(module.key) != known
+            self._peeks[module.key] = known
+            self._seen[module.key] = file.stamp
+        return news
+
+    def _head(self, file: File) -> bytes:
+        path = self.path_of(file.path)
+        start = file.span[0] if file.span is not None else 0
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return b""
+        try:
+            return os.pread(descriptor, min(PEEKED, file.size), start)
+        except OSError:
+            return b""
+        finally:
+            os.close(descriptor)
