@@ -82,7 +82,7 @@ def open_document(path: str | os.PathLike[str], member: str | int | None = None)
 
     Args:
         path: of text, a stdout dump, or any proto that holds a module, packed with gzip or not.
-        member: name or number of a module inside a text file; the first one where it is None.
+        member: name or number of a module inside a text file; None for the first one. A proto has one.
 
     Raises:
         HloTuiError: it cannot be read, is cut off, or holds no HLO; the error says which.
@@ -92,6 +92,8 @@ def open_document(path: str | os.PathLike[str], member: str | int | None = None)
     if kind in (kinds.TEXT, kinds.UNKNOWN_TEXT):
         return _open_text(source, kind, member)
     loaded = _load(source, kind)
+    if member not in (None, 0, loaded.module.name):
+        choose((), member, visible(source.name))
     printed = print_module(loaded.module)
     note = f"printed from a proto ({loaded.kind})"
     if printed.unknown_fields:
@@ -156,7 +158,11 @@ def _open_text(source: Source, kind: str, member: str | int | None) -> Document:
         return Document(source, kind, members=members)
     one = choose(members, member, visible(source.name))
     note = f"{one.name}, {members.index(one) + 1} of {len(members)} in this file"
-    return Document(SpanSource(source, one.start, one.end, one.name), kinds.TEXT, note, members)
+    span = SpanSource(source, one.start, one.end, one.name)
+    held = kinds.sniff(span.read(0, _HEAD), one.name)
+    if held not in (kinds.TEXT, kinds.UNKNOWN_TEXT):
+        raise _other_kind(span, held)
+    return Document(span, kinds.TEXT, note, members)
 
 
 def _other_kind(source: Source, kind: str) -> HloTuiError:

@@ -77,8 +77,9 @@ def choose(members: tuple[Member, ...], wanted: str | int | None, path: str) -> 
         return members[wanted]
     found = next((one for one in members if one.name == wanted), None)
     if found is None:
-        names = ", ".join(one.name for one in members[:8]) or "none"
-        raise HloTuiError("No such module in the file", f"{path}: {wanted}", f"It holds {names}")
+        names = ", ".join(one.name for one in members[:8])
+        hint = f"It holds {len(members)}: {names}" if names else "It is one module."
+        raise HloTuiError("No such module in the file", f"{path}: {wanted}", hint)
     return found
 
 

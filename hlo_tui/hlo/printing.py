@@ -66,8 +66,8 @@ class _ModulePrinter:
         for computation in computation_order(self.module):
             yield from self._computation(computation, instructions)
 
-    def _comments(self, message: Message, inside: bool = True) -> str:
-        found = unknown_fields(message, inside)
+    def _comments(self, message: Message, skip: str = "") -> str:
+        found = unknown_fields(message, skip)
         self.unknown += len(found)
         return "".join(f" /* {one} */" for one in found)
 
@@ -98,14 +98,7 @@ class _ModulePrinter:
         if module.original_value_recovery_table.entries:
             text += f", origin_recovery_table={{\n{self._recovery_table()}}}\n"
         text += _debug_attributes(module.debug_attributes)
-        return text + self._header_comments()
-
-    def _header_comments(self) -> str:
-        module = self.module
-        rest = pb.HloModuleProto()
-        rest.CopyFrom(module)
-        del rest.computations[:]
-        return self._comments(rest) if has_unknown_fields(rest) else ""
+        return text + self._comments(module, "computations")
 
     def _recovery_table(self) -> str:
         lines = []
@@ -133,7 +126,7 @@ class _ModulePrinter:
         look = has_unknown_fields(computation)
         entry = "ENTRY " if instructions.is_entry(computation) else ""
         signature = program_shape_text(computation.program_shape)
-        comments = self._comments(computation, inside=False) if look else ""
+        comments = self._comments(computation, "instructions") if look else ""
         yield f"{entry}%{visible(computation.name)} {signature} {{{comments}\n"
         inside = instructions.of(computation)
         schedule = self.module.schedule.sequences

@@ -19,12 +19,12 @@ def has_unknown_fields(message: Message) -> bool:
     return known.ByteSize() != message.ByteSize()
 
 
-def unknown_fields(message: Message, inside: bool = True) -> list[str]:
-    """Describe the unknown fields of a message: `field 93: 12 bytes`, after the messages that they are in.
+def unknown_fields(message: Message, skip: str = "") -> list[str]:
+    """Describe the unknown fields of a message: `field 93: 12 bytes`, after the names of the messages it is in.
 
     Args:
         message: any message.
-        inside: whether the messages in its fields are looked through too.
+        skip: name of a field of it that is not looked into.
     """
     found: list[str] = []
     pending: list[tuple[str, Message]] = [("", message)]
@@ -32,17 +32,14 @@ def unknown_fields(message: Message, inside: bool = True) -> list[str]:
         path, current = pending.pop()
         for field in _fields(UnknownFieldSet(current)):
             found.append(f"{path}field {field.field_number}: {_size(field.wire_type, field.data)} bytes")
-        if not inside:
-            break
         for known, value in current.ListFields():
-            if known.message_type is None:
+            if known.message_type is None or known.name == skip:
                 continue
-            name = f"{path}{known.name} "
             if known.message_type.GetOptions().map_entry:
-                values = [one for one in value.values() if isinstance(one, Message)]
+                inside = [one for one in value.values() if isinstance(one, Message)]
             else:
-                values = [value] if isinstance(value, Message) else list(value)
-            pending.extend((name, one) for one in reversed(values))
+                inside = [value] if isinstance(value, Message) else value
+            pending.extend((f"{path}{known.name} ", one) for one in inside if has_unknown_fields(one))
     return found
 
 
