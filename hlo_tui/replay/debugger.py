@@ -14,7 +14,7 @@ from hlo_tui.replay.inputs import Inputs
 from hlo_tui.replay.lowering import Cannot
 from hlo_tui.replay.program import CONTROL_FLOW, Computation, Program, trip_count
 from hlo_tui.replay.slices import Slice, SliceCache, SliceModule, value_shape
-from hlo_tui.replay.stops import is_logged, logged, resolve
+from hlo_tui.replay.stops import LOG, is_logged, logged, resolve
 from hlo_tui.replay.stopspec import StopSpec
 from hlo_tui.replay.values import Difference, Unknown, compare, find_unknown, summarize
 from hlo_tui.replay.walk import Phase, Position, Spot, StopTable, Walker
@@ -191,7 +191,7 @@ class Debugger:
             "computation": frame.computation.name,
             "path": [{"computation": f.computation.name, "iteration": f.iteration} for f in frame.chain()],
             "trips": self._trips(frame),
-            "reason": self._reasons.get(frame.computation.id, {}).get(index, ""),
+            "reason": self._reason(kind, frame, index),
             "partition": None,
             "value": None if not_run else summarize(value),
             "position": _written(position),
@@ -200,6 +200,11 @@ class Debugger:
         if self.topology.devices > 1 and not not_run:
             event["partitions"] = [summarize(value, part) for part in range(self.topology.devices)]
         return event
+
+    def _reason(self, kind: str, frame: Frame, index: int) -> str:
+        if kind == "log":
+            return f'{LOG}="{frame.computation.ops[index].attributes[LOG]}"'
+        return self._reasons.get(frame.computation.id, {}).get(index, "")
 
     def _trips(self, frame: Frame) -> int | None:
         """How often the innermost loop runs, where that is known."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import arrays
 from hlo_tui.replay.program import Program
+from hlo_tui.replay.sharding import Tiling
 from hlo_tui.replay.xla import Replicated
 
 
@@ -43,16 +45,60 @@ def parameters(program: Program) -> list[pb.HloInstructionProto]:
     return [program.entry.ops[index].proto for index in program.entry.parameters]
 
 
-def made(program: Program, seed: int, devices: int) -> Inputs:
+class Placement(NamedTuple):
+    """How the values of parameters are spread over devices.
+
+    Attributes:
+        devices: how many there are.
+        tilings: for each parameter, the tiles of the whole array that its devices have, where it is cut.
+        own: whether a parameter that is not cut has a value of its own on every device, as replicas do.
+    """
+
+    devices: int = 1
+    tilings: tuple[Tiling | None, ...] = ()
+    own: bool = False
+
+    def tiling(self, parameter: int) -> Tiling | None:
+        """The tiles of a parameter."""
+        return self.tilings[parameter] if parameter < len(self.tilings) else None
+
+
+ONE_PLACE = Placement()
+
+
+def made(program: Program, seed: int, placement: Placement = ONE_PLACE) -> Inputs:
     """Seeded values: floats uniform in [-0.1, 0.2) as XLA's own tools make them, small integers, random
     booleans.
 
-    Integers stay in 0..7, so that counters end and most indices are in range.
+    Integers stay in 0..7, so that counters end and most indices are in range. What the devices have tiles of
+    is
+    made whole and then cut.
     """
     rng = np.random.default_rng(seed)
-    values = [_make(rng, parameter.shape, devices) for parameter in parameters(program)]
+    values = [
+        _each(parameter.shape, functools.partial(_place, rng, placement, number))
+        for number, parameter in enumerate(parameters(program))
+    ]
     reasons = ["the inputs are made, not the job's"] if values else []
     return Inputs("made", values, seed=seed, reasons=reasons)
+
+
+def _place(
+    rng: np.random.Generator,
+    placement: Placement,
+    parameter: int,
+    dtype: np.dtype[Any],
+    dims: tuple[int, ...],
+) -> Any:
+    tiling = placement.tiling(parameter)
+    if tiling is not None and len(tiling.tiles) == len(dims):
+        whole = _draw(rng, dtype, tuple(n * t for n, t in zip(dims, tiling.tiles, strict=True)))
+        parts = tiling.split(whole)
+        assert parts is not None
+        return Replicated(parts)
+    if placement.own:
+        return Replicated(tuple(_draw(rng, dtype, dims) for _ in range(placement.devices)))
+    return _draw(rng, dtype, dims)
 
 
 def zeros(program: Program) -> Inputs:
@@ -61,14 +107,6 @@ def zeros(program: Program) -> Inputs:
         _each(parameter.shape, lambda dtype, dims: np.zeros(dims, dtype)) for parameter in parameters(program)
     ]
     return Inputs("zeros", values, reasons=["the inputs are zeros, not the job's"] if values else [])
-
-
-def _make(rng: np.random.Generator, shape: pb.ShapeProto, devices: int) -> Any:
-    def draw(dtype: np.dtype[Any], dims: tuple[int, ...]) -> Any:
-        parts = [_draw(rng, dtype, dims) for _ in range(devices)]
-        return parts[0] if devices == 1 else Replicated(tuple(parts))
-
-    return _each(shape, draw)
 
 
 def _draw(rng: np.random.Generator, dtype: np.dtype[Any], dims: tuple[int, ...]) -> Any:
@@ -174,10 +212,12 @@ def _chain(first: Any, second: Any) -> Any:
         yield from source
 
 
-def from_npz(program: Program, path: Path, devices: int) -> Inputs:
+def from_npz(program: Program, path: Path, placement: Placement = ONE_PLACE) -> Inputs:
     """Arrays of a .npz or .npy file, by parameter name, by `arg0`, `arg1`, ..., or in the file's order.
 
-    A leading axis as long as the number of devices makes one value a partition of an array.
+    An array may be the whole one that the devices have tiles of, one device's (then all have the same), or
+    one
+    with a leading axis over the devices.
 
     Raises:
         HloTuiError: the file cannot be read or does not fit the parameters.
@@ -197,7 +237,7 @@ def from_npz(program: Program, path: Path, devices: int) -> Inputs:
                 f"{path} has nothing for {parameter.name}",
                 f"parameters: {names}",
             )
-        values.append(_as_parameter(array, parameter, devices, path))
+        values.append(_as_parameter(array, parameter, placement, path))
     return Inputs("npz", values, source=str(path))
 
 
@@ -210,22 +250,25 @@ def _read_arrays(path: Path) -> dict[str, Any]:
         raise HloTuiError("the inputs cannot be read", f"{path}: {error}", hint) from error
 
 
-def _as_parameter(array: Any, parameter: pb.HloInstructionProto, devices: int, path: Path) -> Any:
+def _as_parameter(array: Any, parameter: pb.HloInstructionProto, placement: Placement, path: Path) -> Any:
     shape = parameter.shape
     if shape.element_type not in arrays.DTYPES:
-        raise HloTuiError(
-            "the inputs do not fit the module",
-            f"{parameter.name} is {arrays.shape_text(shape)}: a .npz holds arrays only",
-        )
+        wanted = f"{parameter.name} is {arrays.shape_text(shape)}"
+        raise HloTuiError("the inputs do not fit the module", f"{wanted}: a .npz holds arrays only")
     dtype, dims = arrays.DTYPES[shape.element_type], tuple(shape.dimensions)
     # numpy stores the types it does not know as raw bytes of the same width.
     if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
         array = array.view(dtype)
-    if array.shape == (devices, *dims) and devices > 1:
-        return Replicated(tuple(np.ascontiguousarray(part.astype(dtype)) for part in array))
-    if array.shape != dims:
+    array = array.astype(dtype)
+    if array.shape == dims:
+        return array
+    tiling = placement.tiling(parameter.parameter_number)
+    parts = None if tiling is None else tiling.split(array)
+    if parts is None and array.shape == (placement.devices, *dims):
+        parts = tuple(array)
+    if parts is None or parts[0].shape != dims:
         message = (
             f"{path}: {parameter.name} wants {arrays.shape_text(shape)}, the file has {list(array.shape)}"
         )
         raise HloTuiError("the inputs do not fit the module", message)
-    return array.astype(dtype)
+    return Replicated(parts)

@@ -5,7 +5,7 @@ it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,10 +14,11 @@ from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.hlo import loading
 from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.schema import hlo_pb2 as pb
-from hlo_tui.replay import xla
+from hlo_tui.replay import collectives, xla
 from hlo_tui.replay.collectives import ONE_DEVICE, Topology
-from hlo_tui.replay.inputs import Inputs, from_npz, made, recorded, zeros
+from hlo_tui.replay.inputs import Inputs, Placement, from_npz, made, parameters, recorded, zeros
 from hlo_tui.replay.program import Program
+from hlo_tui.replay.sharding import from_op_sharding
 
 
 @dataclass
@@ -43,15 +44,18 @@ class Target:
     reasons: list[str] = field(default_factory=list)
 
     def program(self) -> Program:
-        """The module as the engine walks it.
+        """The module as the engine walks it; a module that is not cut for its devices yet runs on one.
 
         Raises:
             EngineError: it refers to something that is not in it.
         """
         try:
-            return Program(self.module, self.order)
+            program = Program(self.module, self.order)
+            if self.topology.partitions > 1 and self.topology.replicas == 1 and _is_one_program(program):
+                self.topology = ONE_DEVICE
         except ValueError as error:
             raise EngineError("this module cannot be run", f"{self.path}: {error}") from error
+        return program
 
 
 def open_target(path: Path, member: str | None = None) -> Target:
@@ -100,9 +104,47 @@ def _from_text(path: Path, document: loading.Document) -> Target:
         instructions = module.body(computation).instructions
         target.order[computation.name] = [instruction.name for instruction in instructions]
         elided += [(computation.name, i.name) for i in instructions if i.elided]
+    restore_names(target.module, target.order)
     if elided:
         _fill_elided(target, elided)
     return target
+
+
+_NUMBER = re.compile(r"\.(\d+)$")
+
+
+def restore_names(module: pb.HloModuleProto, order: Mapping[str, Sequence[str]]) -> None:
+    """Give instructions the names that they have in the text, in place.
+
+    XLA's parser numbers a name anew where another computation has it too; the numbers rise in the text's
+    order.
+
+    Args:
+        module: as parsed.
+        order: the names in each computation as they stand in the text.
+    """
+    for computation in module.computations:
+        written = list(order.get(computation.name, ()))
+        parsed = {instruction.name: instruction for instruction in computation.instructions}
+        left: dict[str, list[str]] = {}
+        for name in written:
+            if name not in parsed:
+                left.setdefault(_base(name), []).append(name)
+        renumbered = [instruction for name, instruction in parsed.items() if name not in set(written)]
+        renumbered.sort(key=lambda instruction: _suffix(instruction.name))
+        for instruction in renumbered:
+            names = left.get(_base(instruction.name))
+            if names:
+                instruction.name = names.pop(0)
+
+
+def _base(name: str) -> str:
+    return _NUMBER.sub("", name)
+
+
+def _suffix(name: str) -> int:
+    found = _NUMBER.search(name)
+    return int(found[1]) if found else -1
 
 
 # Elided constants: XLA's parser fills them with a counter, which would give wrong numbers without a word.
@@ -165,12 +207,12 @@ def choose_inputs(target: Target, program: Program, wanted: str, seed: int) -> I
     if wanted == "zeros":
         return zeros(program)
     if wanted == "made":
-        return made(program, seed, devices)
+        return made(program, seed, place(program, target.topology))
     if wanted == "auto":
         return _automatic(target, program, seed)
     path = Path(wanted)
     if path.suffix in (".npz", ".npy"):
-        return from_npz(program, path, devices)
+        return from_npz(program, path, place(program, target.topology))
     loaded = loading.read_proto(path)
     if not loaded.arguments:
         raise HloTuiError(
@@ -190,7 +232,39 @@ def _automatic(target: Target, program: Program, seed: int) -> Inputs:
         except HloTuiError:
             # Another module of the same number, or half written: the next one may fit.
             continue
-    return made(program, seed, devices)
+    return made(program, seed, place(program, target.topology))
+
+
+_BORDERS = frozenset({"xla.sdy.GlobalToLocalShape", "SPMDFullToShardShape"})
+
+
+def place(program: Program, topology: Topology) -> Placement:
+    """How the parameters of a module are spread: by their shardings, where the module is cut already.
+
+    Where it is not, or holds the borders of manual regions, every device is given the whole arrays.
+    """
+    if topology.devices == 1 or _has_borders(program):
+        return Placement(topology.devices)
+    tilings = tuple(
+        from_op_sharding(parameter.sharding, len(parameter.shape.dimensions), topology.devices)
+        for parameter in parameters(program)
+    )
+    return Placement(topology.devices, tilings, own=topology.replicas > 1)
+
+
+def _has_borders(program: Program) -> bool:
+    return any(op.proto.custom_call_target in _BORDERS for c in program.reachable() for op in c.ops)
+
+
+def _is_one_program(program: Program) -> bool:
+    """Whether a module for many devices is not cut yet, so that one device can run it as the whole program.
+
+    The partitioner gives the entry a name of its own; without it, only communication or a manual region tells
+    that each device does something else.
+    """
+    if program.entry.name.endswith("_spmd") or _has_borders(program):
+        return False
+    return not any(op.opcode in collectives.OPCODES for c in program.reachable() for op in c.ops)
 
 
 def sibling_snapshots(path: Path) -> list[Path]:

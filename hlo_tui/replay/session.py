@@ -186,8 +186,14 @@ class Session:
         """Stop at these from now on."""
         with self._lock:
             self._update(specs=specs)
-            if self._client is not None and self._state.status == "standing":
-                self._send_stops(lambda: self._update(status="standing", activity=""))
+            if self._client is None:
+                return
+            if self._state.status == "busy":
+                # The worker takes it up after what it is doing now.
+                self._send_stops(lambda: None)
+                return
+            self._busy("setting the stops")
+            self._send_stops(lambda: self._update(status="standing", activity=""))
 
     def look(self, computation: str, instruction: str) -> None:
         """Ask for the value of an instruction on the path to where the replay stands."""

@@ -63,7 +63,7 @@ def parse_spec(text: str) -> StopSpec:
         file, _, line = rest.rpartition(":")
         if file and line.isdecimal():
             return StopSpec("source", file, line=int(line))
-    elif text.strip("%/"):
+    elif text.strip("%/") and not colon:
         computation, slash, name = text.rpartition("/")
         return StopSpec("instruction", name.lstrip("%"), computation.lstrip("%") if slash else "")
     raise HloTuiError(

@@ -84,9 +84,9 @@ class Worker:
 
     def _open(self, params: Json) -> Json:
         target = open_target(Path(params["path"]), params.get("member"))
+        program = target.program()
         devices = target.topology.devices
         backend = xla.start(params["platform"], devices)
-        program = target.program()
         inputs = choose_inputs(target, program, params["inputs"], params["seed"])
         refused = {(c, i): reason for c, i, reason in params["refused"]}
         cache = SliceCache(backend.compile)

@@ -115,6 +115,7 @@ class Backend:
     """XLA's client and the devices that are used of it."""
 
     def __init__(self, devices: Sequence[Any]) -> None:
+        import jax
         from jax._src.core import ShapedArray
         from jax._src.lib import xla_client
         from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
@@ -128,11 +129,9 @@ class Backend:
         self._avals: dict[tuple[Any, Any], Any] = {}
         self._list = _jax.DeviceList(tuple(self.devices))
         self._array_type: type = _jax.Array if hasattr(_jax, "Array") else xla_client.ArrayImpl
-        if len(self.devices) > 1:
-            mesh = Mesh(np.array(self.devices), ("replica",))
-            self._sharding: Any = NamedSharding(mesh, PartitionSpec())
-        else:
-            self._sharding = SingleDeviceSharding(self.devices[0])
+        self._single = [SingleDeviceSharding(device) for device in self.devices]
+        self._everywhere = NamedSharding(Mesh(np.array(self.devices), ("replica",)), PartitionSpec())
+        self._assemble = jax.make_array_from_single_device_arrays
         self._lapack_ready = False
 
     @property
@@ -141,8 +140,9 @@ class Backend:
         return len(self.devices)
 
     def put(self, value: Any) -> Any:
-        """A value as the array that an executable takes: jax arrays pass, numpy arrays are wrapped without a
-        copy where possible.
+        """A value as the array that an executable takes.
+
+        jax arrays pass as they are; numpy arrays are wrapped, without a copy where that is possible.
         """
         if isinstance(value, Replicated):
             return self._put_replicated(value)
@@ -150,20 +150,20 @@ class Backend:
             return value
         if self.replicas > 1:
             return self._put_replicated(Replicated((value,) * self.replicas))
+        return self._put_on(value, 0)
+
+    def _put_on(self, value: Any, device: int) -> Any:
+        if isinstance(value, self._array_type):
+            return value
         array = np.asarray(value, order="C")
-        return self._batched_put(
-            self._aval_of(array.shape, array.dtype), self._sharding, [array], self.devices
-        )
+        aval = self._aval_of(array.shape, array.dtype)
+        return self._batched_put(aval, self._single[device], [array], [self.devices[device]])
 
     def _put_replicated(self, value: Replicated) -> Any:
         # The sharding says "the same everywhere" and the shards differ: the shape stays that of one replica.
         if value.device is None:
-            parts = [
-                part if isinstance(part, self._array_type) else np.asarray(part, order="C")
-                for part in value.parts
-            ]
-            aval = self._aval_of(parts[0].shape, parts[0].dtype)
-            value.device = self._batched_put(aval, self._sharding, parts, self.devices)
+            parts = [self._put_on(part, device) for device, part in enumerate(value.parts)]
+            value.device = self._assemble(parts[0].shape, self._everywhere, parts)
         return value.device
 
     def _aval_of(self, shape: tuple[int, ...], dtype: Any) -> Any:

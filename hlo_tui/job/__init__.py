@@ -1,0 +1,1 @@
+"""Around a job that dumps: starting one, and the demonstration program."""

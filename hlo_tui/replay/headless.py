@@ -1,0 +1,202 @@
+"""A replay from beginning to end without a screen: events for a script, or lines for a person."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from hlo_tui.errors import EngineError, HloTuiError
+from hlo_tui.hlo.visible import visible
+from hlo_tui.replay.session import Options, Session, State, Stop
+from hlo_tui.replay.stopspec import TAGS, StopSpec
+
+Json = dict[str, Any]
+
+HOW_TO_TAG = (
+    "tag a value in the program: from jax.experimental.xla_metadata import set_xla_metadata; "
+    "y = set_xla_metadata(y, breakpoint=True). A function's arguments cannot be tagged: tag the first "
+    "operation on them. Or stop anywhere with --break NAME, --break op:dot, --break line:train.py:42"
+)
+
+
+class Replay:
+    """One headless run.
+
+    Attributes:
+        warnings: what a person should know besides the events.
+        exit_code: 0, or 1 where a check found a difference, once the events were all taken.
+    """
+
+    def __init__(self, options: Options, specs: tuple[StopSpec, ...]) -> None:
+        self.warnings: list[str] = []
+        self.exit_code = 0
+        self._options = options
+        self._specs = specs
+        self._logged = 0
+
+    def events(self, on_activity: Callable[[str], None] = lambda _: None) -> Iterator[Json]:
+        """Run and give the events in order: start, stops and logged values, end.
+
+        Raises:
+            HloTuiError: the file, the inputs or a stop cannot be used.
+            EngineError: XLA cannot run it, or the worker died.
+        """
+        last = threading.local()
+
+        def changed(state: State) -> None:
+            if state.activity and getattr(last, "activity", "") != state.activity:
+                last.activity = state.activity
+                on_activity(state.activity)
+
+        session = Session(self._options, changed, self._specs)
+        try:
+            session.start()
+            state = self._checked(session)
+            assert state.start is not None
+            yield _public(state.start)
+            if not state.stops:
+                self.warnings.append(self._nothing_to_stop_at())
+            number = 0
+            while True:
+                session.move("continue")
+                state = self._checked(session)
+                yield from self._new_logs(state)
+                if state.at != "stop":
+                    break
+                assert state.current is not None
+                number += 1
+                yield from _lines(number, state.current)
+            assert state.end is not None
+            if "differs" in (state.end["self_check"], state.end["recorded"]):
+                self.exit_code = 1
+            yield _public(state.end)
+        finally:
+            session.close()
+
+    def _checked(self, session: Session) -> State:
+        state = session.wait()
+        if state.problem is None:
+            return state
+        if state.status == "dead" and state.stderr:
+            problem = state.problem
+            last_words = "\n".join(state.stderr[-5:])
+            raise EngineError(problem.title, f"{problem.message}\n{last_words}")
+        raise state.problem
+
+    def _nothing_to_stop_at(self) -> str:
+        if self._specs == (TAGS,):
+            return f"no operation of this module carries a breakpoint tag; {HOW_TO_TAG}"
+        asked = ", ".join(spec.text() for spec in self._specs)
+        return f"nothing in this module is what --break asks for: {visible(asked)}"
+
+    def _new_logs(self, state: State) -> Iterator[Json]:
+        for stop in state.log[self._logged :]:
+            self._logged += 1
+            yield from _lines(self._logged, stop)
+
+
+def _lines(number: int, stop: Stop) -> Iterator[Json]:
+    """The event of a stop; where every partition has a value of its own, one for each of them."""
+    event = _public(stop.event)
+    event["n"] = number
+    parts = event.pop("partitions", None)
+    if parts is None:
+        yield event
+        return
+    for partition, summary in enumerate(parts):
+        yield {**event, "partition": partition, "value": summary}
+
+
+def _public(event: Json) -> Json:
+    return {name: value for name, value in event.items() if name not in ("position", "key")}
+
+
+def words(event: Json) -> str:
+    """An event as lines for a person, safe to print."""
+    return visible_lines(_WRITERS[event["event"]](event))
+
+
+def visible_lines(lines: list[str]) -> str:
+    """Lines joined, each made safe for a terminal."""
+    return "\n".join(visible(line) for line in lines)
+
+
+def same_everywhere(events: list[Json]) -> bool:
+    """Whether the events of one stop, a partition each, show the same value."""
+    return len(events) > 1 and all(event["value"] == events[0]["value"] for event in events)
+
+
+def _start_words(event: Json) -> list[str]:
+    inputs = event["inputs"]
+    if inputs == "made":
+        inputs = f"made, seed {event['seed']}"
+    elif event["inputs_file"]:
+        inputs = f"{inputs} {event['inputs_file']}"
+    devices = f", {event['devices']} devices" if event["devices"] > 1 else ""
+    lines = [f"replay of {event['module']}, {event['grain']} grain{devices}, inputs: {inputs}"]
+    return lines + [f"  not faithful: {reason}" for reason in event["reasons"]]
+
+
+def _stop_words(event: Json) -> list[str]:
+    path = " > ".join(
+        part["computation"] + ("" if part["iteration"] is None else f" [iteration {part['iteration']}]")
+        for part in event["path"]
+    )
+    partition = "" if event["partition"] is None else f"  partition {event['partition']}"
+    head = f"{event['event']} {event['n']}  %{event['instruction']}  {event['reason']}{partition}"
+    return [head, f"  {path}", f"  {summary_words(event['value'])}"]
+
+
+def _end_words(event: Json) -> list[str]:
+    lines = [f"end  {event['status']}"]
+    lines += [f"  output {n}: {summary_words(value)}" for n, value in enumerate(event["outputs"])]
+    lines.append(
+        f"  against one run of the whole module: {event['self_check']}; recorded result: {event['recorded']}"
+    )
+    return lines + [f"  unknown: {reason}" for reason in event["reasons"]]
+
+
+_WRITERS = {"start": _start_words, "stop": _stop_words, "log": _stop_words, "end": _end_words}
+
+
+def summary_words(summary: Json | None) -> str:
+    """A summary on one line."""
+    if summary is None:
+        return "not run yet"
+    if "unknown" in summary:
+        return f"unknown: {summary['unknown']}"
+    if "tuple" in summary:
+        return "(" + "; ".join(summary_words(part) for part in summary["tuple"]) + ")"
+    if "count" not in summary:
+        return str(summary["shape"])
+    first = " ".join(number_words(value) for value in summary["first"])
+    dots = " ..." if summary["count"] > len(summary["first"]) else ""
+    if summary["count"] == 1:
+        return f"{summary['shape']}  {first}"
+    statistics = "  ".join(f"{name} {number_words(summary[name])}" for name in ("min", "max", "mean", "std"))
+    counts = "  ".join(f"{name} {summary[name]}" for name in ("nan", "inf", "zero"))
+    return f"{summary['shape']}  {statistics}  {counts}  [{first}{dots}]"
+
+
+def number_words(value: float | int | str | None) -> str:
+    """A number in few characters."""
+    if value is None:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def check_options(options: Options) -> None:
+    """Refuse what cannot work before a process is started for it.
+
+    Raises:
+        HloTuiError: the file is not there, or the inputs are not.
+    """
+    if not options.path.exists():
+        raise HloTuiError("no such file", visible(str(options.path)), "hlo-tui list DIR shows what there is")
+    if options.path.is_dir():
+        raise HloTuiError(
+            "this is a directory",
+            visible(str(options.path)),
+            "give one of the files in it, as hlo-tui list DIR shows them",
+        )
