@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from hlo_tui.dump.points import MAX_DIGITS, Point
 from hlo_tui.dump.suffixes import Role, split_suffix
@@ -98,6 +99,7 @@ class Folder:
     shardy: bool = False
 
 
+@lru_cache(maxsize=4096)
 def canonical(name: str) -> str:
     """Give a module's name as XLA spells it in HLO: every byte that no identifier may hold is an underscore.
 

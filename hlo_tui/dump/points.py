@@ -120,14 +120,14 @@ def split_point(stem: str) -> tuple[str, Point] | None:
     Returns:
         What is left of the stage, and the point; None where the end is no stage.
     """
+    named = _NAMED.search(stem)
+    if named is not None:
+        return stem[: named.start()], _named_point(named.group(1))
     before = stem.rfind(".before_")
     after = stem.rfind(".after_", 0, before) if before > 0 else -1
     start = _after_number(stem[:after], 1) if after > 0 else -1
     if start >= 0:
         return stem[:start], _pass_point(stem[start + 1 :])
-    named = _NAMED.search(stem)
-    if named is not None:
-        return stem[: named.start()], _named_point(named.group(1))
     start = _after_number(stem, 2)
     if start >= 0:
         return stem[:start], _within_point(stem[start + 1 :])

@@ -78,7 +78,7 @@ class Settler:
         self._is_whole = is_whole
         self._files: dict[str, _Watched] = {}
         self._fresh: dict[str, None] = {}
-        self._gone: dict[str, None] = {}
+        self._gone: dict[str, tuple[Stamp, bool]] = {}
         self._doubtful: dict[str, None] = {}
         self._first: float | None = None
         self._last = float("-inf")
@@ -117,8 +117,7 @@ class Settler:
         path = file.path
         watched = self._files.get(path)
         if watched is None:
-            self._files[path] = _Watched(file, now, closed)
-            self._gone.pop(path, None)
+            self._files[path] = _Watched(file, now, closed, self._gone.pop(path, None))
         elif watched.file.stamp != file.stamp:
             watched.file, watched.since, watched.closed = file, now, closed
         elif closed and not watched.closed:
@@ -127,7 +126,8 @@ class Settler:
                 return False
         else:
             return False
-        self._note(self._fresh, path, now)
+        self._fresh[path] = None
+        self._gather(now)
         return True
 
     def lost(self, path: str, now: float) -> bool:
@@ -138,11 +138,11 @@ class Settler:
         self._fresh.pop(path, None)
         self._doubtful.pop(path, None)
         if watched.told is not None:
-            self._note(self._gone, path, now)
+            self._gone[path] = watched.told
+            self._gather(now)
         return True
 
-    def _note(self, where: dict[str, None], path: str, now: float) -> None:
-        where[path] = None
+    def _gather(self, now: float) -> None:
         if self._first is None:
             self._first = now
 
@@ -150,8 +150,8 @@ class Settler:
         """When to call `take` next, None where only an event can bring news."""
         times = [self._files[path].since + STABLE for path in self._doubtful]
         if self._first is not None:
-            times.append(max(self._first + GATHER, self._last + SPACING))
-        return min(times, default=None)
+            times.append(self._first + GATHER)
+        return max(min(times), self._last + SPACING) if times else None
 
     def doubtful(self, now: float) -> list[str]:
         """Files to look at again before `take`: told as incomplete, and quiet for long enough by now."""
@@ -167,12 +167,13 @@ class Settler:
         Returns:
             Files that are new, have changed or have become complete, and paths that are gone.
         """
-        gathered = self._first is not None and max(self._first + GATHER, self._last + SPACING) <= now
         present: list[File] = []
         gone: list[str] = []
+        if not at_once and now < self._last + SPACING:
+            return present, gone
         for path in self.doubtful(now):
             self._tell(self._files[path], now, present)
-        if gathered or at_once:
+        if at_once or (self._first is not None and self._first + GATHER <= now):
             for path in self._fresh:
                 self._tell(self._files[path], now, present)
             gone = list(self._gone)

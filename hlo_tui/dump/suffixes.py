@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from hlo_tui.dump.points import MAX_DIGITS, Point, split_point
@@ -178,6 +179,8 @@ def _marked(dotted: str) -> Suffix | None:
     return None
 
 
+# Many modules of a dump have one name, so that most ends come again and again.
+@lru_cache(maxsize=4096)
 def split_suffix(dotted: str) -> Suffix:
     """Read the right end of a module file's name.
 

@@ -21,7 +21,7 @@ from hlo_tui.dump.settle import Settler, is_young, judge
 LOOK_BEHIND_EVENTS = 3.0
 LOOK_WITHOUT_EVENTS = 0.5
 LOOK_FOR_ROOT = 0.25
-_SHARE = 25.0
+_SHARE = 50.0
 # A file that a look found and no event announced within this time is one that events do not come for; events
 # are not trusted alone for a while then.
 UNANNOUNCED = 1.0
@@ -63,6 +63,7 @@ class Watcher:
         self._events: Events | None = None
         self._identity: tuple[int, int] | None = None
         self._was_there = False
+        self._new_root = False
         self._next_look = 0.0
         self._doubt_until = 0.0
         self._unread: dict[str, str] = {}
@@ -155,7 +156,9 @@ class Watcher:
             found = scan(self.root, known, self._stopped.is_set)
             if self._stopped.is_set():
                 return
-            present = self._compare(found, known)
+            present = self._adopt(found) if self._new_root else []
+            self._new_root = False
+            self._compare(found, known)
             self._note_unread(found.unread)
             self._doubt_events()
             now = self._clock()
@@ -169,16 +172,13 @@ class Watcher:
             fresh, gone = self._settler.take(now, at_once=True)
             self._tell(present + fresh, gone, always=first)
 
-    def _compare(self, found: Scan, known: dict[str, File]) -> list[File]:
-        """Take in what a look found; gives files that are to be told as they are."""
+    def _compare(self, found: Scan, known: dict[str, File]) -> None:
+        """Take in how what was found differs from what is known."""
         now = self._clock()
-        if not known:
-            return self._adopt(list(found.files.values()), now)
         for path, file in found.files.items():
             old = known.get(path)
-            if old is file:
+            if old is file or not self._settler.saw(file, now):
                 continue
-            self._settler.saw(file, now)
             if old is not None and old.inode != file.inode:
                 self._replaced.append(path)
             if old is None or old.size != file.size:
@@ -188,11 +188,10 @@ class Watcher:
             if "" not in found.unread and not path.startswith(unread):
                 self._settler.lost(path, now)
                 self._unannounced.pop(path, None)
-        return []
 
-    def _adopt(self, files: list[File], now: float) -> list[File]:
-        """Take in what was there before the first look."""
-        wall = time.time_ns()
+    def _adopt(self, found: Scan) -> list[File]:
+        """Take in what was there before the first look at this root; gives what is to be told at once."""
+        files, now, wall = list(found.files.values()), self._clock(), time.time_ns()
         judged = judge((file for file in files if not is_young(file, wall)), wall, self._edges.is_whole)
         for file in judged:
             self._settler.adopt(file, now)
@@ -218,7 +217,7 @@ class Watcher:
         if identity is not None and identity != self._identity:
             if not first:
                 self._notices.append(f"{self.root} is there {'again' if self._was_there else 'now'}")
-            self._was_there = True
+            self._was_there = self._new_root = True
             self._listen(os.path.realpath(self.root))
         if identity is None and (first or self._identity is not None):
             reason = "is gone" if self._was_there else reason
