@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from google.protobuf import text_format
-from google.protobuf.message import DecodeError, EncodeError, Message
+from google.protobuf.message import DecodeError, Message
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo import kinds
@@ -20,6 +19,7 @@ from hlo_tui.hlo.printing import print_module
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.hlo.snapshots import cut_off, read_container
 from hlo_tui.hlo.source import BytesSource, FileSource, Source, SpanSource
+from hlo_tui.hlo.text_protos import parse_text
 from hlo_tui.hlo.visible import visible
 from hlo_tui.hlo.wire import fields, is_cut_off
 
@@ -272,12 +272,9 @@ def _from_text(data: bytes, name: str) -> LoadedProto:
     elif _MODULE_TEXT.search(data):
         form = kinds.HLO_PROTO if _ASSIGNMENT_TEXT.search(data) else kinds.UNOPTIMIZED
     message, loaded = _FORMS[form]
-    parsed = message()
     try:
-        text_format.Parse(data.decode(), parsed, allow_unknown_field=True)
-        # The text may nest deeper than a binary message, and what prints it, can.
-        parsed = message.FromString(parsed.SerializeToString())
-    except (text_format.ParseError, UnicodeDecodeError, DecodeError, EncodeError, RecursionError) as error:
+        parsed = parse_text(data, message())
+    except ValueError as error:
         reason = visible(str(error))[:_LONGEST_REASON]
         raise HloTuiError(
             "The text proto is damaged", f"{name}: {reason}", "Is it still being written?"

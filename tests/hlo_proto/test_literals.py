@@ -110,7 +110,7 @@ def test_damage_cannot_make_the_text_large() -> None:
     assert literal_text(literal(pb.S32, [1] * 5000, s32s=[1])) == "{...}"
 
 
-# Code of one, least number above zero, largest number with its code, and a special one: from the descriptions.
+# Code of one, least number above zero, largest number and its code, a special one: from the descriptions.
 SMALL = [
     (pb.F8E5M2, 0x3C, "1.5e-05", 0x7B, "5.7e+04", 0x7C, "inf"),
     (pb.F8E4M3, 0x38, "0.00195", 0x77, "240", 0x78, "inf"),
