@@ -115,6 +115,17 @@ def read_proto(path: str | os.PathLike[str]) -> LoadedProto:
     return _load(source, kinds.sniff(source.read(0, _HEAD), Path(source.name).name))
 
 
+def is_proto(path: str | os.PathLike[str]) -> bool:
+    """Whether `read_proto` is the way to read a file: it holds a proto, in binary or text form, or packed.
+
+    Raises:
+        HloTuiError: it cannot be opened.
+    """
+    source = _open(path)
+    kind = kinds.sniff(source.read(0, _HEAD), Path(source.name).name)
+    return kind in _PROTOS or kind == kinds.TEXT_PROTO
+
+
 def _open(path: str | os.PathLike[str]) -> Source:
     if os.path.isdir(path):
         raise HloTuiError("This is a directory", visible(os.fspath(path)), "Give one of the files in it.")

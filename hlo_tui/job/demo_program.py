@@ -11,14 +11,14 @@ import jax.numpy as jnp
 from jax.experimental.xla_metadata import set_xla_metadata
 
 
-def layer(state, weight):
+def layer(state: jax.Array, weight: jax.Array) -> tuple[jax.Array, jax.Array]:
     """One layer: the tagged value is what the debugger stops at."""
     mixed = jnp.tanh(state @ weight)
     state = set_xla_metadata(state * 1.1 + mixed, breakpoint=True)
     return state, jnp.max(jnp.abs(state))
 
 
-def loss(weights, x):
+def loss(weights: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
     """The mean square of the last layer's state; its logarithm is logged, not stopped at."""
     state, peaks = jax.lax.scan(layer, x, weights)
     value = jnp.mean(state**2)
@@ -27,7 +27,7 @@ def loss(weights, x):
 
 
 @jax.jit
-def train_step(weights, x):
+def train_step(weights: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     """One step of gradient descent."""
     (value, peaks), gradient = jax.value_and_grad(loss, has_aux=True)(weights, x)
     value = set_xla_metadata(value * 1.0, breakpoint=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -13,8 +13,8 @@ from hlo_tui.hlo.schema import hlo_pb2 as pb
 
 Array = NDArray[Any]
 
-# XLA's PrimitiveType numbers that the engine names.
-PRED, S32, U32, TUPLE, OPAQUE, TOKEN, BUFFER = 1, 4, 8, 13, 14, 17, 34
+PRED, S32, U32 = pb.PRED, pb.S32, pb.U32
+TUPLE, OPAQUE, TOKEN, BUFFER = pb.TUPLE, pb.OPAQUE_TYPE, pb.TOKEN, pb.BUFFER
 
 # XLA's PrimitiveType number -> (name in HLO text, numpy dtype, literal field).
 _ML = {
@@ -59,7 +59,7 @@ NAMES: dict[int, str] = {n: row[0] for n, row in (_PLAIN | _ML).items()}
 NAMES |= {TUPLE: "tuple", OPAQUE: "opaque", TOKEN: "token", BUFFER: "b"}
 _FIELDS = {n: row[2] for n, row in (_PLAIN | _ML).items()}
 _BITS = {21: 4, 22: 4, 26: 2, 27: 2, 30: 1, 31: 1, 32: 4}
-NUMBERS = {dtype: n for n, dtype in DTYPES.items()}
+NUMBERS = {dtype: cast(pb.PrimitiveType, n) for n, dtype in DTYPES.items()}
 
 
 def element_bits(element_type: int) -> int:
@@ -162,7 +162,7 @@ def shape_of(array: Array) -> pb.ShapeProto:
     return array_shape(NUMBERS[array.dtype], array.shape)
 
 
-def array_shape(element_type: int, dimensions: Any) -> pb.ShapeProto:
+def array_shape(element_type: pb.PrimitiveType, dimensions: Any) -> pb.ShapeProto:
     """A row-major array shape of these dimensions."""
     dims = [int(d) for d in dimensions]
     shape = pb.ShapeProto(

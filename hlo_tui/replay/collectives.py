@@ -108,8 +108,7 @@ def _device_number(op: Op, out: Emitter, topology: Topology) -> Instruction:
         return device
     if op.opcode == "replica-id" and topology.partitions == 1:
         return device
-    number = arrays.NUMBERS[np.dtype(np.uint32)]
-    size = pb.LiteralProto(shape=arrays.array_shape(number, ()), u32s=[topology.partitions])
+    size = pb.LiteralProto(shape=arrays.array_shape(arrays.U32, ()), u32s=[topology.partitions])
     partitions = out.emit("constant", op.proto.shape, [], literal=size)
     return out.emit(
         "remainder" if op.opcode == "partition-id" else "divide", op.proto.shape, [device, partitions]
@@ -122,7 +121,7 @@ def _alone(
     opcode = _SYNC.get(op.opcode, op.opcode)
     shape = _result_shape(op)
     if opcode in ("partition-id", "replica-id"):
-        zero = pb.LiteralProto(shape=arrays.array_shape(8, ()), u32s=[0])
+        zero = pb.LiteralProto(shape=arrays.array_shape(arrays.U32, ()), u32s=[0])
         return out.emit("constant", op.proto.shape, [], literal=zero)
     if opcode == "ragged-all-to-all":
         raise Unsupported("a ragged all-to-all has no meaning on one device")

@@ -197,7 +197,7 @@ def _get_dimension_size(
     dimension = op.proto.dimensions[0]
     if any(shapes[0].is_dynamic_dimension):
         raise Cannot("the size of a bounded dynamic dimension is not carried between slices")
-    literal = pb.LiteralProto(shape=arrays.array_shape(4, ()), s32s=[shapes[0].dimensions[dimension]])
+    literal = pb.LiteralProto(shape=arrays.array_shape(arrays.S32, ()), s32s=[shapes[0].dimensions[dimension]])
     return out.emit("constant", op.proto.shape, [], literal=literal)
 
 

@@ -69,10 +69,9 @@ def open_target(path: Path, member: str | None = None) -> Target:
         HloTuiError: it cannot be read.
         EngineError: XLA does not accept it.
     """
-    document = loading.open_document(path, member)
-    if document.kind != "text":
+    if loading.is_proto(path):
         return _from_proto(path)
-    return _from_text(path, document)
+    return _from_text(path, loading.open_document(path, member))
 
 
 def _from_proto(path: Path) -> Target:
@@ -92,15 +91,15 @@ def _proto_topology(module: pb.HloModuleProto, partitions: int) -> Topology:
 
 def _from_text(path: Path, document: loading.Document) -> Target:
     module = Module(document.source)
-    module.scan()
-    header = module.outline.header
+    outline = module.scan()
+    header = outline.header
     # XLA reads its flags at its first use in a process: they have to be set before the parser runs.
     topology = Topology(header.replica_count, header.num_partitions)
     xla.set_flags(topology.devices)
     text = document.source.read(0, document.source.size)
     target = Target(path, pb.HloModuleProto.FromString(xla.parse_text(text)), topology)
     elided = []
-    for computation in module.outline.computations:
+    for computation in outline.computations:
         instructions = module.body(computation).instructions
         target.order[computation.name] = [instruction.name for instruction in instructions]
         elided += [(computation.name, i.name) for i in instructions if i.elided]

@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 from typing import IO, Any
 
-from hlo_tui.errors import HloTuiError
+from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.replay import xla
 from hlo_tui.replay.debugger import Debugger, Json, read_position
 from hlo_tui.replay.grain import Grain, Interrupted
@@ -22,6 +22,11 @@ from hlo_tui.replay.opening import choose_inputs, open_target
 from hlo_tui.replay.protocol import Closed, receive, send
 from hlo_tui.replay.slices import SliceCache
 from hlo_tui.replay.stopspec import parse_spec
+
+
+_OUT_OF_MEMORY = EngineError(
+    "out of memory", "a value did not fit", "run a smaller part: a breakpoint further up, or unit grain"
+)
 
 
 class Worker:
@@ -52,12 +57,7 @@ class Worker:
         except HloTuiError as error:
             self.say({"id": identity, "error": _written(error)})
         except MemoryError:
-            error = HloTuiError(
-                "out of memory",
-                "a value did not fit",
-                "run a smaller part: a breakpoint further up, or unit grain",
-            )
-            self.say({"id": identity, "error": _written(error)})
+            self.say({"id": identity, "error": _written(_OUT_OF_MEMORY)})
         else:
             self.say({"id": identity, "result": result})
 
