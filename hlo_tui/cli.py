@@ -136,11 +136,7 @@ def _show(parsed: argparse.Namespace) -> int:
     module = Module(document.source, document.kind)
     module.scan()
     if parsed.name is None:
-        print(
-            json.dumps(report.module_report(module))
-            if parsed.json
-            else report.module_text(module, document.note)
-        )
+        print(json.dumps(report.module_report(module)) if parsed.json else report.module_text(module))
         return 0
     computation, _, name = parsed.name.rpartition("/")
     instruction = module.find(name.lstrip("%"), computation.lstrip("%") or None)

@@ -116,14 +116,14 @@ def read_proto(path: str | os.PathLike[str]) -> LoadedProto:
 
 
 def is_proto(path: str | os.PathLike[str]) -> bool:
-    """Whether `read_proto` is the way to read a file: it holds a proto, in binary or text form, or packed.
+    """Whether a file is to be read with `read_proto`: it is no HLO text, and no other text.
 
     Raises:
         HloTuiError: it cannot be opened.
     """
     source = _open(path)
     kind = kinds.sniff(source.read(0, _HEAD), Path(source.name).name)
-    return kind in _PROTOS or kind == kinds.TEXT_PROTO
+    return kind not in (kinds.TEXT, kinds.UNKNOWN_TEXT)
 
 
 def _open(path: str | os.PathLike[str]) -> Source:

@@ -175,7 +175,7 @@ def _inverse(order: list[int]) -> list[int]:
     return sorted(range(len(order)), key=order.__getitem__)
 
 
-def _bitcast_type(value: Instruction, element_type: int, out: Emitter) -> Instruction:
+def _bitcast_type(value: Instruction, element_type: pb.PrimitiveType, out: Emitter) -> Instruction:
     dims = list(value.shape.dimensions)
     old, new = arrays.element_bits(value.shape.element_type), arrays.element_bits(element_type)
     if old > new:
@@ -197,7 +197,9 @@ def _get_dimension_size(
     dimension = op.proto.dimensions[0]
     if any(shapes[0].is_dynamic_dimension):
         raise Cannot("the size of a bounded dynamic dimension is not carried between slices")
-    literal = pb.LiteralProto(shape=arrays.array_shape(arrays.S32, ()), s32s=[shapes[0].dimensions[dimension]])
+    literal = pb.LiteralProto(
+        shape=arrays.array_shape(arrays.S32, ()), s32s=[shapes[0].dimensions[dimension]]
+    )
     return out.emit("constant", op.proto.shape, [], literal=literal)
 
 

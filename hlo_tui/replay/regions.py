@@ -133,7 +133,7 @@ def _joined(
     pieces: np.ndarray[tuple[int, ...], np.dtype[np.object_]],
     dimension: int,
     local: list[int],
-    element: int,
+    element: pb.PrimitiveType,
     out: Emitter,
     target: pb.ShapeProto,
 ) -> Instruction:
