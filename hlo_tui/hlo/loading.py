@@ -97,7 +97,7 @@ def open_document(path: str | os.PathLike[str], member: str | int | None = None)
     printed = print_module(loaded.module)
     note = f"printed from a proto ({loaded.kind})"
     if printed.unknown_fields:
-        note += f", {printed.unknown_fields} fields unknown here"
+        note += f", unknown fields: {printed.unknown_fields}"
     return Document(BytesSource(printed.text, source.name), loaded.kind, note)
 
 

@@ -287,7 +287,7 @@ def test_a_proto_without_computations_is_refused(tmp_path: Path) -> None:
 def test_unknown_fields_are_counted_in_the_note(tmp_path: Path, module: pb.HloModuleProto) -> None:
     module.computations[0].MergeFromString(to_varint(500 << 3) + b"\x01")
     document = open_document(write(tmp_path / "x.pb", module.SerializeToString()))
-    assert document.note == "printed from a proto (hlo module proto), 1 fields unknown here"
+    assert document.note == "printed from a proto (hlo module proto), unknown fields: 1"
 
 
 def test_a_gzip_file_that_would_fill_the_memory_is_refused(
