@@ -20,7 +20,7 @@ def has_unknown_fields(message: Message) -> bool:
 
 
 def unknown_fields(message: Message, skip: str = "") -> list[str]:
-    """Describe the unknown fields of a message: `field 93: 12 bytes`, after the names of the messages it is in.
+    """Describe the unknown fields of a message: `field 93: 12 bytes`, after the messages that it is in.
 
     Args:
         message: any message.
