@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable
@@ -19,6 +20,9 @@ from watchdog.events import (
     FileSystemEventHandler,
 )
 from watchdog.observers import Observer
+
+# Without a handler of its own its warnings would be written over the screen.
+logging.getLogger("watchdog").addHandler(logging.NullHandler())
 
 # Opening and reading are left out: the reads of this program would come back as news.
 _WANTED: list[type[FileSystemEvent]] = [
@@ -52,6 +56,7 @@ class _Handler(FileSystemEventHandler):
         self._put = put
 
     def dispatch(self, event: FileSystemEvent) -> None:
+        """Pass on what watchdog saw: both ends of a move, and directories without their names."""
         if event.is_directory:
             self._put(Event(None))
             return

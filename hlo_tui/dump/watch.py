@@ -22,6 +22,7 @@ LOOK_BEHIND_EVENTS = 3.0
 LOOK_WITHOUT_EVENTS = 0.5
 LOOK_FOR_ROOT = 0.25
 _SHARE = 50.0
+_LONGEST = 10.0
 # A file that a look found and no event announced within this time is one that events do not come for; events
 # are not trusted alone for a while then.
 UNANNOUNCED = 1.0
@@ -164,7 +165,7 @@ class Watcher:
             now = self._clock()
             often = self._poll or now < self._doubt_until
             pause = LOOK_WITHOUT_EVENTS if often else LOOK_BEHIND_EVENTS
-            self._next_look = now + max(pause, _SHARE * (now - begin))
+            self._next_look = now + max(pause, min(_LONGEST, _SHARE * (now - begin)))
         else:
             present, now = [], begin
             self._next_look = now + LOOK_FOR_ROOT
