@@ -136,7 +136,7 @@ def _elements(literal: pb.LiteralProto, count: int) -> Array:
     elif not isinstance(data, bytes):
         flat = np.array(data, dtype=dtype)
     elif number in _BITS:
-        flat = _unpack(np.frombuffer(data, np.uint8), _BITS[number], count, dtype)
+        flat = _small(np.frombuffer(data, np.uint8), _BITS[number], count, dtype)
     else:
         flat = np.frombuffer(data, dtype)
     if len(flat) != count:
@@ -144,17 +144,17 @@ def _elements(literal: pb.LiteralProto, count: int) -> Array:
     return flat
 
 
-def _unpack(packed: NDArray[np.uint8], bits: int, count: int, dtype: np.dtype[Any]) -> Array:
-    """Elements of 1, 2 or 4 bits, packed low bits first, one a byte as ml_dtypes keeps them."""
-    per_byte = 8 // bits
-    shifts = np.arange(per_byte, dtype=np.uint8) * bits
-    codes = ((packed[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)[:count].astype(np.uint8)
-    if dtype.kind == "V" and dtype.name.startswith("int"):
+def _small(stored: NDArray[np.uint8], bits: int, count: int, dtype: np.dtype[Any]) -> Array:
+    """Elements of 1, 2 or 4 bits: one a byte as XLA writes them, or packed low bits first."""
+    codes = stored
+    if len(stored) != count and len(stored) == -(-count * bits // 8):
+        shifts = np.arange(8 // bits, dtype=np.uint8) * bits
+        codes = (stored[:, None] >> shifts).reshape(-1)[:count]
+    codes = codes & ((1 << bits) - 1)
+    if dtype.name.startswith("int"):
         sign = 1 << (bits - 1)
         return ((codes.astype(np.int8) ^ sign) - sign).astype(dtype)
-    if dtype.name.startswith("uint"):
-        return codes.astype(dtype)
-    return codes.view(dtype)
+    return codes.astype(dtype) if dtype.name.startswith("uint") else codes.view(dtype)
 
 
 def shape_of(array: Array) -> pb.ShapeProto:

@@ -258,12 +258,15 @@ class Debugger:
             "position": _written(self._walker.end().position()),
             "key": list(self._walker.end().position().key()),
         }
+        if check == "skipped":
+            event["self_check_reason"] = self._check_skipped
         for name, found in (("self_check", difference), ("recorded", recorded_difference)):
             if found is not None:
                 event[f"{name}_max_abs"] = found.max_abs
                 event[f"{name}_exact"] = found.exact
         return event
 
+    _check_skipped = ""
     _checked: tuple[Any, tuple[str, Difference | None]] | None = None
 
     def _self_check(self, outputs: Any) -> tuple[str, Difference | None]:
@@ -274,10 +277,12 @@ class Debugger:
 
     def _check_whole(self, outputs: Any) -> tuple[str, Difference | None]:
         if find_unknown(outputs) is not None or self.evaluator.unknown:
+            self._check_skipped = "some values are unknown"
             return "skipped", None
         try:
             whole = self.run_whole()
-        except (Cannot, EngineError):
+        except (Cannot, EngineError) as error:
+            self._check_skipped = f"the whole module cannot be run: {error}"
             return "skipped", None
         difference = compare(outputs, whole)
         return ("match" if difference.within else "differs"), difference

@@ -151,9 +151,10 @@ def _stop_words(event: Json) -> list[str]:
 def _end_words(event: Json) -> list[str]:
     lines = [f"end  {event['status']}"]
     lines += [f"  output {n}: {summary_words(value)}" for n, value in enumerate(event["outputs"])]
-    lines.append(
-        f"  against one run of the whole module: {event['self_check']}; recorded result: {event['recorded']}"
-    )
+    lines.append(f"  against one run of the whole module: {event['self_check']}")
+    if "self_check_reason" in event:
+        lines[-1] += f" ({event['self_check_reason']})"
+    lines.append(f"  against the recorded result: {event['recorded']}")
     return lines + [f"  unknown: {reason}" for reason in event["reasons"]]
 
 

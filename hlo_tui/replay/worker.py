@@ -23,7 +23,6 @@ from hlo_tui.replay.protocol import Closed, receive, send
 from hlo_tui.replay.slices import SliceCache
 from hlo_tui.replay.stopspec import parse_spec
 
-
 _OUT_OF_MEMORY = EngineError(
     "out of memory", "a value did not fit", "run a smaller part: a breakpoint further up, or unit grain"
 )
