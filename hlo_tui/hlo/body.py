@@ -156,11 +156,10 @@ class _FoundPlaces:
         machine = Structure(finder)
         for number in range(outermost.line, outermost.last + 1):
             start, end = lines.span(number)
+            if number == outermost.line:
+                start = outline.start(outermost)
             finder.line_start = start
-            data = source.read(start, min(end - start, _LONGEST))
-            if number == outermost.line and not outermost.name:
-                machine.skip(False)
-            machine.feed(number, data)
+            machine.feed(number, source.read(start, min(end - start, _LONGEST)))
         machine.finish(outermost.last)
         self.lines: Sequence[int] = finder.lines
         self._starts = finder.starts

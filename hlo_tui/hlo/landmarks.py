@@ -46,6 +46,7 @@ class Landmarks:
     Attributes:
         lines, lasts, counts, flags, names: for each computation its head's line, its last line, its number of
             instructions, ENTRY, NESTED or FRAGMENT, and the hash of its name.
+        columns: where a computation begins in its line, if not at its first byte.
         nested: for computations written in an instruction the place in which they end among their like.
         outer: for these the computation around.
         callees, call_lines, call_keys: for each call the hash of the callee's name, the line on which the
@@ -62,6 +63,7 @@ class Landmarks:
         self.counts = array("I")
         self.flags = array("B")
         self.names = array("q")
+        self.columns: dict[int, int] = {}
         self.nested: dict[int, int] = {}
         self.outer: dict[int, int] = {}
         self.callees = array("q")
@@ -85,16 +87,20 @@ class Landmarks:
         """Keep the first header's text up to a bound; later headers in the text are not this module's."""
         if self.lines or 0 <= self.header_last < line - 1:
             return
+        if line > self.header_last >= 0:
+            self.header_text += b"\n"
         self.header_last = line
-        self.header_text += text[: _HEADER_BYTES - len(self.header_text)] + b"\n"
+        self.header_text += text[: max(0, _HEADER_BYTES - len(self.header_text))]
 
     def table(self, line: int, keyword: bytes) -> None:
         """Keep where a table begins."""
         self.tables.setdefault(keyword.decode(), line)
 
-    def opened(self, line: int, _column: int, name: bytes, entry: bool, nested: bool) -> None:
+    def opened(self, line: int, column: int, name: bytes, entry: bool, nested: bool) -> None:
         """Add a computation."""
         index = len(self.lines)
+        if column:
+            self.columns[index] = column
         if nested:
             self.outer[index] = self._open[-1]
             self._around.append(self._statement)

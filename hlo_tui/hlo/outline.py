@@ -98,7 +98,8 @@ class Computations(Sequence[Computation]):
             return ""
         if flags & NESTED:
             return nested_name(self._marks.nested.get(index, 0))
-        head = self._source.read(self._lines.start(self._marks.lines[index]), _NAME_BYTES)
+        start = self._lines.start(self._marks.lines[index]) + self._marks.columns.get(index, 0)
+        head = self._source.read(start, _NAME_BYTES)
         return head_name(head).decode("utf-8", "replace")
 
     def _thread(self, last: int) -> str:
@@ -155,6 +156,11 @@ class Outline:
                 return self.computations[index]
             index = self._marks.outer.get(index, -1)
         return None
+
+    def start(self, computation: Computation) -> int:
+        """The offset in the source at which `computation` begins."""
+        column = self._marks.columns.get(computation.index, 0)
+        return self._lines.start(computation.line) + column
 
     def outer(self, computation: Computation) -> Computation | None:
         """The computation in whose instruction `computation` is written, or None."""
@@ -253,7 +259,7 @@ class _Scanner:
             return False
         end = data.rfind(b"\n") + 1
         if end == 0 and len(data) == _BLOCK:
-            self._long_line()
+            self._long_line(data)
         else:
             self._block(data[:end] if end else data)
         return True
@@ -293,25 +299,25 @@ class _Scanner:
                 irregular.append(at)
         return self._marks.take_lines(lines, irregular, first)
 
-    def _long_line(self) -> None:
-        """Take one line that is longer than a block, part by part."""
+    def _long_line(self, part: bytes) -> None:
+        """Take one line that is longer than a block, part by part; the first is given."""
         start = at = self.offset
         number = self.lines.count
-        ended = False
-        while not ended:
-            part = self._source.read(at, _BLOCK)
+        newline = -1
+        while part:
             newline = part.find(b"\n")
-            ended = newline >= 0 or len(part) < _BLOCK
+            last = newline >= 0 or len(part) < _BLOCK
             if newline >= 0:
                 part = part[:newline]
-            elif not ended:
+            elif not last:
                 # Behind a comma no token is cut in two.
-                part = part[: part.rfind(b",", _BLOCK // 2) + 1] or part
+                part = part[: part.rfind(b",", len(part) - _NAME_BYTES) + 1] or part
             if at == start:
-                self._machine.feed(number, part)
+                self._machine.feed(number, part, last)
             else:
-                self._machine.feed_more(number, part)
+                self._machine.feed_more(number, part, last)
             self._marks.look(number, part)
             at += len(part)
+            part = b"" if last else self._source.read(at, _BLOCK)
         self.offset = at + (newline >= 0)
         self.lines.extend(array("Q", [start]), at - start, self.offset, newline >= 0)

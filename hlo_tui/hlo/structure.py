@@ -20,6 +20,9 @@ _LOG_FIRST = frozenset((b"I", b"W", b"E", b"F", b"2"))
 _LOG = re.compile(LOG_PREFIX)
 _BLANKS = re.compile(rb"[\s\0]*+")
 _STRING_REST = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
+_RESULT = re.compile(rb"[({]|[a-z]\w*+\[")
+# What XLA writes as `/*index=5*/` was cut off here; other comments may well go on over many lines.
+_CUT_COMMENT = re.compile(rb"index=\d*\Z|(?:i|in|ind|inde|index)\Z")
 _LAYOUT = re.compile(rb"\]\{[\d:}*?]")
 _NESTED = re.compile(rb"(?:%s)\s*=\s*\Z" % "|".join(CALL_ATTRIBUTES).encode())
 _TOKEN = re.compile(
@@ -65,7 +68,7 @@ class Structure:
         self._to = receiver
         self._mode = _TOP
         self._stack: list[bytes] = []
-        self._in_string = self._in_comment = False
+        self._in_string = self._in_comment = self._cut_comment = False
         self._head = (0, 0, b"", False)
         self._head_brackets = self._head_arrow = False
         self._brace = (0, 0)
@@ -88,26 +91,26 @@ class Structure:
         self._mode = _BODY if in_body else _TOP
         self._stack = [_COMPUTATION] if in_body else []
 
-    def feed(self, number: int, line: bytes) -> None:
-        """Take the next line, without its newline."""
+    def feed(self, number: int, line: bytes, ended: bool = True) -> None:
+        """Take the next line, without its newline; of a very long one, not `ended`, its first part."""
         begin = log_prefix(line)
         at = _skip_blanks(line, begin)
         if at == len(line):
-            if self._mode == _HEAD and not self._stack:
-                self._mode = _TOP
             return
+        if self._mode == _HEAD and not (self._stack or self._in_comment or self._goes_on(line, at)):
+            self._mode = _TOP
         if self._mode != _TOP and self._restarts(line, at, at == begin):
             self.finish(number - 1)
         elif self._mode == _BODY and self._ordinary(number, line, at):
             return
         self._follow(number, line, at)
-        self._end_line(number, line, begin)
+        self._end_line(number, line[begin:], ended)
 
-    def feed_more(self, number: int, part: bytes) -> None:
-        """Take a further part of the line last fed, of one too long to be taken at once."""
+    def feed_more(self, number: int, part: bytes, ended: bool) -> None:
+        """Take a further part of the line last fed."""
         if self._mode != _TOP:
             self._follow(number, part, 0)
-            self._end_line(number, part, 0)
+            self._end_line(number, part, ended)
 
     def _follow(self, number: int, line: bytes, at: int) -> None:
         while 0 <= at < len(line):
@@ -125,11 +128,17 @@ class Structure:
         self._in_string = self._in_comment = False
         self._mode = _TOP
 
+    def _goes_on(self, line: bytes, at: int) -> bool:
+        """Whether a line can follow a head that has no open brackets and not yet its brace."""
+        if self._head_arrow:
+            return _RESULT.match(line, at) is not None
+        return line.startswith(b"->" if self._head_brackets else (b"{", b"("), at)
+
     def _restarts(self, line: bytes, at: int, unindented: bool) -> bool:
         """Whether a line can only be at the top level although something is open."""
         if self._mode == _HEAD:
             return _FRAGMENT.match(line, at) is not None or (unindented and whole_head(line, at) is not None)
-        if not unindented:
+        if not unindented or (self._in_comment and not self._cut_comment):
             return False
         if line.startswith(b"HloModule ", at):
             return True
@@ -139,6 +148,8 @@ class Structure:
 
     def _ordinary(self, number: int, line: bytes, at: int) -> bool:
         """Deal with the usual line of a body, a complete instruction; otherwise make ready to scan it."""
+        if self._in_comment and not self._cut_comment:
+            return False
         definition = _AT_DEFINITION.match(line, at)
         if definition is None:
             if self._in_string and line.strip() == b"}" == line[:1]:
@@ -178,19 +189,16 @@ class Structure:
         self._head_brackets = self._head_arrow = False
         return match.end()
 
-    def _end_line(self, number: int, line: bytes, begin: int) -> None:
+    def _end_line(self, number: int, line: bytes, ended: bool) -> None:
         if self._mode == _BODY:
             self._tail = line.rstrip()[-32:]
         elif self._mode == _HEADER:
-            self._to.header(number, line[begin:])
-            if not (self._stack or self._in_string or self._in_comment or line.rstrip().endswith(b",")):
+            self._to.header(number, line)
+            inside = self._stack or self._in_string or self._in_comment
+            if ended and not inside and not line.rstrip().endswith(b","):
                 self._mode = _TOP
         elif self._mode == _HEAD:
             self._in_string = False
-            # Brackets without an arrow are another language; a bare name may be followed by its brace.
-            wanting = self._head_brackets or number > self._head[0]
-            if wanting and not (self._stack or self._head_arrow or self._in_comment):
-                self._mode = _TOP
 
     def _scan(self, number: int, line: bytes, at: int) -> int:
         """Follow brackets, strings and comments from `at`; gives where the top level was reached, or -1."""
@@ -211,6 +219,8 @@ class Structure:
                 return -1
             elif token == b"/*":
                 self._in_comment = True
+                cut = _CUT_COMMENT.match(line, match.end()) is not None
+                self._cut_comment = cut or self._mode != _BODY
                 return -1
             elif token == b"//":
                 return -1
