@@ -9,6 +9,9 @@ from textual.message import Message
 if TYPE_CHECKING:
     from hlo_tui.errors import HloTuiError
     from hlo_tui.replay.session import State
+    from hlo_tui.ui.inspection import Inspection
+    from hlo_tui.ui.marks import Marks
+    from hlo_tui.ui.opened import Opened, Want
     from hlo_tui.ui.shelf import Shelf
 
 
@@ -45,3 +48,83 @@ class Problem(Message):
     def __init__(self, error: HloTuiError) -> None:
         super().__init__()
         self.error = error
+
+
+class Head(Message):
+    """A file is open: its beginning can be shown."""
+
+    def __init__(self, opened: Opened) -> None:
+        super().__init__()
+        self.opened = opened
+
+
+class Progress(Message):
+    """A task goes on: `done` of `total` bytes."""
+
+    def __init__(self, words: str, done: int, total: int) -> None:
+        super().__init__()
+        self.words = words
+        self.done = done
+        self.total = total
+
+    def can_replace(self, message: Message) -> bool:
+        """The newest is enough."""
+        return isinstance(message, Progress)
+
+
+class Scanned(Message):
+    """All of a file is known. `line` is where the cursor is to go."""
+
+    def __init__(self, opened: Opened, line: int) -> None:
+        super().__init__()
+        self.opened = opened
+        self.line = line
+
+
+class OpenFailed(Message):
+    """A file could not be opened."""
+
+    def __init__(self, want: Want, error: HloTuiError) -> None:
+        super().__init__()
+        self.want = want
+        self.error = error
+
+
+class Inspected(Message):
+    """What is known of a line of the file with this number."""
+
+    def __init__(self, number: int, inspection: Inspection) -> None:
+        super().__init__()
+        self.number = number
+        self.inspection = inspection
+
+
+class Located(Message):
+    """Where a name is; `line` is None where it is not in the text."""
+
+    def __init__(self, number: int, name: str, line: int | None) -> None:
+        super().__init__()
+        self.number = number
+        self.name = name
+        self.line = line
+
+
+class Searched(Message):
+    """A search came to its end: `line` is None where nothing was found; `wrapped` where it began anew."""
+
+    def __init__(self, number: int, line: int | None, wrapped: bool, stopped: bool) -> None:
+        super().__init__()
+        self.number = number
+        self.line = line
+        self.wrapped = wrapped
+        self.stopped = stopped
+
+
+class Marked(Message):
+    """The gutter's signs for the file with this number."""
+
+    def __init__(self, number: int, marks: Marks, follow: bool) -> None:
+        super().__init__()
+        self.number = number
+        self.marks = marks
+        self.follow = follow

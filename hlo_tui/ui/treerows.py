@@ -92,6 +92,16 @@ def place_of(shelf: Shelf, node: Node) -> Place | None:
     return of if isinstance(of, Place) else None
 
 
+def first_node(shelf: Shelf) -> Node | None:
+    """What is most worth opening: the first group, else a small module, else the only file there is."""
+    if shelf.groups:
+        return Node("module", shelf.groups[0].modules[0].key)
+    if shelf.small:
+        return Node("module", shelf.small[0].key)
+    loose = (*shelf.other, *shelf.unrecognised)
+    return Node("file", Place(loose[0].path)) if len(loose) == 1 else None
+
+
 def node_of(place: Place) -> Node:
     """The node of a place, which its row has when it is shown."""
     kind = "stage" if place.label else "file"

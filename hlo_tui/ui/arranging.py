@@ -1,0 +1,163 @@
+"""What the commands do that are about the modules, the panes and the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hlo_tui.theme.theme import load, names
+from hlo_tui.ui.handlers import answers, does
+from hlo_tui.ui.inforows import Jump, TagJump
+from hlo_tui.ui.popups import Popup, help_rows
+from hlo_tui.ui.replayrows import Visit
+from hlo_tui.ui.treerows import Node, Place, parents_of, place_of
+
+if TYPE_CHECKING:
+    from hlo_tui.ui.app import HloTuiApp
+
+
+@does("pane_modules")
+def _pane_modules(app: HloTuiApp) -> None:
+    app.main.go("modules")
+
+
+@does("pane_code")
+def _pane_code(app: HloTuiApp) -> None:
+    app.main.go("code")
+
+
+@does("pane_info")
+def _pane_info(app: HloTuiApp) -> None:
+    app.main.go("info")
+
+
+@does("pane_replay")
+def _pane_replay(app: HloTuiApp) -> None:
+    app.desk.asked = app.desk.asked or app.desk.replays.state is None
+    app.shown.replay()
+    app.main.go("replay")
+
+
+@does("pane_next")
+def _pane_next(app: HloTuiApp) -> None:
+    app.main.go(app.main.next_pane(1))
+
+
+@does("pane_previous")
+def _pane_previous(app: HloTuiApp) -> None:
+    app.main.go(app.main.next_pane(-1))
+
+
+@does("stage_previous")
+def _stage_previous(app: HloTuiApp) -> None:
+    _stage(app, -1)
+
+
+@does("stage_next")
+def _stage_next(app: HloTuiApp) -> None:
+    _stage(app, 1)
+
+
+def _stage(app: HloTuiApp, way: int) -> None:
+    desk = app.desk
+    place = desk.stage_beside(way)
+    here = desk.here(app.main.code.line)
+    if place is None:
+        return
+    want = desk.want(place)
+    if here is not None and desk.inspection is not None:
+        want = replace(want, computation=here.computation, instruction=here.instruction)
+    app.open(want)
+    reveal(app, place)
+
+
+def reveal(app: HloTuiApp, place: Place) -> None:
+    """Put the cursor of the modules on a place, where it can be seen."""
+    app.main.modules.put_cursor(Node("stage" if place.label else "file", place))
+
+
+@does("follow")
+def _follow(app: HloTuiApp) -> None:
+    app.desk.follow = not app.desk.follow
+    app.say("new modules are opened as they come" if app.desk.follow else "new modules are only listed")
+
+
+@does("reload")
+def _reload(app: HloTuiApp) -> None:
+    if app.desk.replays.is_of(app.desk.opened):
+        app.desk.replays.end()
+    app.reload()
+
+
+@does("theme")
+def _theme(app: HloTuiApp) -> None:
+    there = names()
+    current = app.paint.theme.name
+    after = there[(there.index(current) + 1) % len(there)] if current in there else there[0]
+    app.use_theme(load(after))
+    app.say(f"theme {after}")
+
+
+@does("help")
+def _help(app: HloTuiApp) -> None:
+    rows = help_rows(app.situation())
+
+    def chosen(key: Hashable) -> None:
+        if isinstance(key, str):
+            app.action_command(key)
+
+    app.push_screen(Popup(app.paint, "Keys", lambda _: rows), chosen)
+
+
+@does("palette")
+def _palette(app: HloTuiApp) -> None:
+    app.action_command_palette()
+
+
+@does("quit")
+def _quit(app: HloTuiApp) -> None:
+    app.exit()
+
+
+@answers("filter")
+def _filter(app: HloTuiApp, text: str) -> None:
+    app.desk.tree = replace(app.desk.tree, filter=text.strip())
+    app.shown.tree()
+
+
+def choose(app: HloTuiApp, key: Hashable) -> None:
+    """What Enter does in a list: open, unfold, jump, or stand at a stop again."""
+    if isinstance(key, Jump):
+        app.jump(key.line)
+        app.main.go("code")
+    elif isinstance(key, TagJump) and app.desk.opened is not None:
+        app.reader.locate(app.desk.opened, key.instruction, 0, key.computation)
+        app.main.go("code")
+    elif isinstance(key, Visit):
+        app.desk.replays.goto(key.number)
+    elif isinstance(key, Node) and app.desk.shelf is not None:
+        place = place_of(app.desk.shelf, key)
+        if key.kind in ("group", "module"):
+            fold_node(app, key, True)
+        if place is None:
+            fold_node(app, key, key not in app.desk.tree.unfolded)
+            return
+        if app.desk.wanted is None or app.desk.wanted.place != place:
+            app.open(app.desk.want(place))
+        app.main.go("code")
+
+
+def fold_node(app: HloTuiApp, node: Node, unfold: bool) -> None:
+    """Show or hide what is below a node of the modules; what has nothing below it folds what it is in."""
+    desk = app.desk
+    if isinstance(node.of, Place) and desk.shelf is not None:
+        parents = parents_of(desk.shelf, node.of)
+        if unfold or not parents:
+            return
+        node = parents[-1]
+    changed = desk.tree.unfolded | {node} if unfold else desk.tree.unfolded - {node}
+    desk.tree = replace(desk.tree, unfolded=frozenset(changed))
+    app.shown.tree()
+    if not unfold:
+        app.main.modules.put_cursor(node)

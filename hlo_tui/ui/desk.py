@@ -1,0 +1,155 @@
+"""Everything that is on the screen's mind: what is there, what is open, where the cursor is, what goes on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from hlo_tui.errors import HloTuiError
+from hlo_tui.ui.codetext import CodeText
+from hlo_tui.ui.commands import Situation
+from hlo_tui.ui.inspection import Inspection
+from hlo_tui.ui.marks import Marks
+from hlo_tui.ui.opened import Opened, Want
+from hlo_tui.ui.replayrows import ReplayView
+from hlo_tui.ui.replays import Replays
+from hlo_tui.ui.shelf import Shelf
+from hlo_tui.ui.trail import Trail
+from hlo_tui.ui.treerows import Place, TreeView, stage_name
+from hlo_tui.ui.watching import Watch
+
+
+@dataclass(slots=True)
+class Desk:
+    """The screen's state. Only the app's handlers change it.
+
+    Attributes:
+        root: what was asked for, as it is to be shown.
+        watch: where files come from.
+        replays: the replay beside the screen.
+        shelf: what the dump holds; None until the first look.
+        mode: how changes are noticed.
+        tree: how the shelf is shown.
+        wanted: the file that was asked for last.
+        text: the open file.
+        inspection: what is known of the line under the cursor.
+        marks: the gutter.
+        trail: where the cursor was.
+        pattern: what was searched for.
+        follow: whether new modules are opened as they come.
+        changed: whether the open file was replaced.
+        task: what the reader does, in words.
+        notice: the last thing that was said.
+        problem: why there is no text.
+        asked: whether a replay was asked for that has nothing to stop at.
+        leaving: whether ctrl+c was pressed once with nothing under way.
+    """
+
+    root: str
+    watch: Watch
+    replays: Replays
+    shelf: Shelf | None = None
+    mode: str = ""
+    tree: TreeView = field(default_factory=TreeView)
+    wanted: Want | None = None
+    text: CodeText | None = None
+    inspection: Inspection | None = None
+    marks: Marks = field(default_factory=Marks)
+    trail: Trail = field(default_factory=Trail)
+    pattern: re.Pattern[bytes] | None = None
+    follow: bool = False
+    changed: bool = False
+    task: str = ""
+    notice: str = ""
+    problem: HloTuiError | None = None
+    asked: bool = False
+    leaving: bool = False
+
+    @property
+    def opened(self) -> Opened | None:
+        """The open file."""
+        return self.text.opened if self.text is not None else None
+
+    def want(self, place: Place) -> Want:
+        """How to open a place of the dump."""
+        module = self.shelf.module(place.module) if self.shelf is not None and place.module else None
+        stage = module.stage(place.label) if module is not None else None
+        in_log = not self.watch.is_directory and module is not None and self._is_span(place)
+        return Want(
+            place=place,
+            path=self.watch.path_of(place.path),
+            member=place.path if in_log else None,
+            title=module.name if module is not None else "",
+            stage=stage_name(stage) if stage is not None else place.path.rsplit("/", 1)[-1],
+        )
+
+    def _is_span(self, place: Place) -> bool:
+        return self.watch.path_of(place.path).name != place.path
+
+    def stage_beside(self, way: int) -> Place | None:
+        """The stage before or after the one that is open, None where there is none."""
+        want = self.wanted
+        if want is None or self.shelf is None or want.place.module is None:
+            return None
+        module = self.shelf.module(want.place.module)
+        if module is None:
+            return None
+        labels = [stage.label for stage in module.stages]
+        if want.place.label not in labels:
+            return None
+        at = labels.index(want.place.label) + way
+        if not 0 <= at < len(labels):
+            return None
+        stage = module.stages[at]
+        return Place(stage.main.path, module.key, stage.label)
+
+    def here(self, line: int) -> Want | None:
+        """The same place, to be found in another stage or in the file when it is read again."""
+        if self.wanted is None:
+            return None
+        found = self.inspection
+        name = found.title if found is not None and found.kind == "instruction" else ""
+        computation = found.computation if found is not None else ""
+        return replace(self.wanted, line=line, computation=computation, instruction=name)
+
+    def situation(self, pane: str, has_name: bool) -> Situation:
+        """What the commands depend on, with the focus in `pane`."""
+        opened, state = self.opened, self.replays.state
+        status = "none" if state is None else state.status
+        found = self.inspection
+        on_line = found is not None and found.kind == "instruction"
+        return Situation(
+            pane=pane,
+            opened=opened is not None,
+            scanned=opened is not None and opened.scanned,
+            hlo=opened is not None and opened.hlo,
+            instruction=on_line,
+            name=has_name,
+            replay="standing" if status == "off" else status,
+            at="begin" if state is None else state.at,
+            depth=len(self.marks.frames) + (self.marks.standing is not None),
+            elsewhere=state is not None and not self.replays.is_of(opened),
+            pattern=self.pattern is not None,
+            back=self.trail.has_back,
+            forward=self.trail.has_forward,
+            earlier=self.stage_beside(-1) is not None,
+            later=self.stage_beside(1) is not None,
+            changed=self.changed,
+            task=bool(self.task),
+        )
+
+    def replay_view(self, now: float) -> ReplayView:
+        """How the replay is to be shown."""
+        opened, replays = self.opened, self.replays
+        known = opened is not None and opened.scanned and opened.hlo
+        want = replays.want
+        return ReplayView(
+            state=replays.state,
+            module=f"{want.title} {want.stage}".strip() if want is not None else "",
+            elsewhere=replays.state is not None and not replays.is_of(opened),
+            tagged=len(opened.tagged) - len(self.marks.disabled) if known and opened is not None else None,
+            stops=len(self.marks.stops),
+            asked=self.asked,
+            grain=replays.grain,
+            now=now,
+        )

@@ -1,0 +1,35 @@
+"""Which function carries out which command of the registry, and which takes the answer to which question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hlo_tui.ui.app import HloTuiApp
+
+Handler = Callable[["HloTuiApp"], None]
+Answer = Callable[["HloTuiApp", str], None]
+
+HANDLERS: dict[str, Handler] = {}
+ANSWERS: dict[str, Answer] = {}
+
+
+def does(identity: str) -> Callable[[Handler], Handler]:
+    """Register a function for a command. It may raise HloTuiError, which is shown."""
+
+    def register(handler: Handler) -> Handler:
+        HANDLERS[identity] = handler
+        return handler
+
+    return register
+
+
+def answers(purpose: str) -> Callable[[Answer], Answer]:
+    """Register a function for what a person types when asked for something; it may raise HloTuiError."""
+
+    def register(handler: Answer) -> Answer:
+        ANSWERS[purpose] = handler
+        return handler
+
+    return register

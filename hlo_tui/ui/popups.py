@@ -1,0 +1,156 @@
+"""What comes over the screen for a moment: a list to read or to choose from, and a line to type in."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from hlo_tui.ui.bars import Bar, rule
+from hlo_tui.ui.commands import COMMANDS, Situation, shown_keys
+from hlo_tui.ui.paint import Paint
+from hlo_tui.ui.rows import Row, Span, row
+from hlo_tui.ui.rowsview import Build, RowsView
+
+
+class Popup(ModalScreen[Hashable]):
+    """Rows over the screen; gives the key of the row that was chosen, None where none was."""
+
+    CSS = """
+    Popup { align: center middle; background: $background; }
+    Popup > Vertical { width: 90%; max-width: 110; height: 90%; }
+    Popup RowsView { height: 1fr; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,backspace,ctrl+c,question_mark", "leave", show=False),
+    ]
+
+    def __init__(self, paint: Paint, title: str, build: Build) -> None:
+        super().__init__()
+        self._paint = paint
+        self._title = title
+        self._build = build
+
+    def compose(self) -> ComposeResult:
+        """A title and the rows."""
+        with Vertical():
+            yield Bar(self._paint, id="popup-title")
+            yield RowsView(self._paint, self._build, id="popup-rows")
+            yield Bar(self._paint, id="popup-foot")
+
+    def on_mount(self) -> None:
+        """Take the focus."""
+        self.query_one(RowsView).focus()
+
+    def on_resize(self) -> None:
+        """The title goes across."""
+        bar = self.query_one("#popup-title", Bar)
+        bar.show(rule(self._title, True, bar.size.width or self.size.width))
+        keys = (
+            Span("enter", "key"),
+            Span(" goes there   ", "key_text"),
+            Span("q", "key"),
+            Span(" closes", "key_text"),
+        )
+        self.query_one("#popup-foot", Bar).show(Row((Span(" "), *keys)))
+
+    def on_rows_view_chosen(self, message: RowsView.Chosen) -> None:
+        """Give the key."""
+        message.stop()
+        self.dismiss(message.key)
+
+    def on_rows_view_moved(self, message: RowsView.Moved) -> None:
+        """What is under the cursor matters to nobody else."""
+        message.stop()
+
+    def action_leave(self) -> None:
+        """Close without a choice."""
+        self.dismiss(None)
+
+
+def help_rows(now: Situation) -> list[Row]:
+    """The keys that do something now, by group; then those that do not, with the reason."""
+    rows: list[Row] = []
+    groups: dict[str, list[Row]] = {}
+    off: list[Row] = []
+    for command in COMMANDS:
+        if not command.keys:
+            continue
+        keys = f"  {shown_keys(command):<20}"
+        reason = command.check(now)
+        if reason is None:
+            line = row(Span(keys, "key"), Span(f"{command.title:<26}", "strong"), Span(command.help, "muted"))
+            groups.setdefault(command.group, []).append(Row(line.spans, (), command.id))
+        else:
+            off.append(
+                row(Span(keys, "key_off"), Span(f"{command.title:<26}", "key_off"), Span(reason, "muted"))
+            )
+    for group, lines in groups.items():
+        rows += [row(Span(group, "heading")), *lines, row()]
+    if off:
+        rows += [row(Span("Not now, because", "heading")), *off, row()]
+    rows.append(row(Span("In lists and in the code", "heading")))
+    for key, words in _WALKING:
+        rows.append(row(Span(f"  {key:<20}", "key"), Span(words, "muted")))
+    return rows
+
+
+_WALKING = (
+    ("arrows, j k, space", "by row; left and right: by name in the code, fold and open in the modules"),
+    ("page up, page down", "by window"),
+    ("< >, shift+arrows", "move the window over a long line; home and end: to its ends"),
+)
+
+
+class Prompt(Input):
+    """A line to type in at the foot of the screen; gone as soon as it was answered."""
+
+    DEFAULT_CSS = """
+    Prompt, Prompt:focus { border: none; height: 1; padding: 0 1; background: $panel; width: 1fr; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,ctrl+c,ctrl+g", "leave", show=False, priority=True),
+        Binding("up", "leave", show=False),
+        Binding("down", "leave", show=False),
+    ]
+
+    class Answered(Message):
+        """The person typed something; None where it was left."""
+
+        def __init__(self, purpose: str, text: str | None) -> None:
+            super().__init__()
+            self.purpose = purpose
+            self.text = text
+
+    class Typed(Message):
+        """Another letter is there."""
+
+        def __init__(self, purpose: str, text: str) -> None:
+            super().__init__()
+            self.purpose = purpose
+            self.text = text
+
+    def __init__(self, purpose: str, hint: str, value: str = "") -> None:
+        super().__init__(value, placeholder=hint, select_on_focus=False, id="prompt")
+        self.cursor_blink = False
+        self.purpose = purpose
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Pass on what is typed."""
+        event.stop()
+        self.post_message(self.Typed(self.purpose, self.value))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Answer."""
+        event.stop()
+        self.post_message(self.Answered(self.purpose, self.value))
+
+    def action_leave(self) -> None:
+        """Leave without an answer."""
+        self.post_message(self.Answered(self.purpose, None))

@@ -1,0 +1,230 @@
+"""Reads files for the screen on a thread of its own: the newest request of each kind, one after the other."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from textual.message import Message
+
+from hlo_tui.errors import HloTuiError
+from hlo_tui.hlo.module import Module
+from hlo_tui.hlo.source import FileSource, Source
+from hlo_tui.hlo.visible import visible
+from hlo_tui.replay.session import State
+from hlo_tui.replay.stopspec import StopSpec
+from hlo_tui.ui.inspection import inspect
+from hlo_tui.ui.marks import find_marks, find_tagged
+from hlo_tui.ui.messages import (
+    Head,
+    Inspected,
+    Located,
+    Marked,
+    OpenFailed,
+    Problem,
+    Progress,
+    Scanned,
+    Searched,
+)
+from hlo_tui.ui.opened import Opened, Want
+
+# Seconds between two reports of progress.
+_REPORT = 0.1
+_HEAD = 1 << 16
+# In this order: what a person waits for comes first.
+_ORDER = ("open", "locate", "search", "marks", "inspect")
+
+Stop = Callable[[], bool]
+Job = Callable[[Stop], Message | None]
+
+
+class Reader:
+    """Does what it is asked for. A newer request takes the place of an older one of its kind."""
+
+    def __init__(self, post: Callable[[Message], object]) -> None:
+        self._post = post
+        self._waiting: dict[str, Job] = {}
+        self._running = ""
+        self._stopped = False
+        self._abandon = False
+        self._numbers = 0
+        self._condition = threading.Condition()
+        threading.Thread(target=self._run, name="hlo-tui-read", daemon=True).start()
+
+    def open(self, want: Want) -> None:
+        """Open a file; what was under way for another one ends."""
+        with self._condition:
+            self._numbers += 1
+            number = self._numbers
+            self._waiting.clear()
+            self._abandon = True
+        self._put("open", lambda stop: _open(want, number, stop, self._post))
+
+    def inspect(self, opened: Opened, line: int) -> None:
+        """Find out what a line is: quickly first, then with its users."""
+
+        def job(stop: Stop) -> Message | None:
+            quick = inspect(opened.module, line, stop, deep=False)
+            self._post(Inspected(opened.number, quick))
+            if stop():
+                return None
+            return Inspected(opened.number, inspect(opened.module, line, stop, deep=True))
+
+        self._put("inspect", job)
+
+    def locate(self, opened: Opened, name: str, line: int, computation: str = "") -> None:
+        """Find where a name is defined, as seen from `line` or from a computation."""
+
+        def job(_: Stop) -> Message:
+            if computation:
+                found = opened.module.find(name, computation)
+                return Located(opened.number, name, None if found is None else found.line)
+            return Located(opened.number, name, opened.module.definition_line(name, line))
+
+        self._put("locate", job)
+
+    def search(self, opened: Opened, pattern: re.Pattern[bytes], line: int, forward: bool) -> None:
+        """Find the next line that matches, from `line` on or back, and once around."""
+
+        def job(stop: Stop) -> Message:
+            found = opened.module.search(pattern, line, forward, stop)
+            wrapped = False
+            if found is None and not stop():
+                lines = opened.module.lines
+                start = 0 if forward or lines is None else lines.count - 1
+                found = opened.module.search(pattern, start, forward, stop)
+                wrapped = True
+            return Searched(opened.number, found, wrapped, stop())
+
+        self._put("search", job)
+
+    def mark(self, opened: Opened, specs: tuple[StopSpec, ...], state: State | None, follow: bool) -> None:
+        """Find the lines of stops and of a replay."""
+        self._put(
+            "marks",
+            lambda _: Marked(opened.number, find_marks(opened.module, opened.tagged, specs, state), follow),
+        )
+
+    def interrupt(self) -> None:
+        """Let what is under way end early."""
+        with self._condition:
+            self._abandon = True
+
+    @property
+    def busy(self) -> str:
+        """What is under way: one of the kinds of requests, or empty."""
+        return self._running
+
+    def close(self) -> None:
+        """End the thread as soon as it listens."""
+        with self._condition:
+            self._stopped = self._abandon = True
+            self._waiting.clear()
+            self._condition.notify()
+
+    def _put(self, kind: str, job: Job) -> None:
+        with self._condition:
+            self._waiting[kind] = job
+            if self._running in (kind, "inspect") or kind == "open":
+                self._abandon = True
+            self._condition.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._condition:
+                self._running = ""
+                self._condition.wait_for(lambda: self._waiting or self._stopped)
+                if self._stopped:
+                    return
+                kind = next(kind for kind in _ORDER if kind in self._waiting)
+                job = self._waiting.pop(kind)
+                self._running, self._abandon = kind, False
+            self._do(job)
+
+    def _do(self, job: Job) -> None:
+        try:
+            message = job(lambda: self._abandon)
+        except HloTuiError as error:
+            message = Problem(error)
+        except Exception as error:  # the border: a fault in reading must not end the reading
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            words = f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"
+            message = Problem(HloTuiError("A fault in hlo-tui", visible(words), "Please report it."))
+        if message is not None:
+            self._post(message)
+
+
+def _open(want: Want, number: int, stop: Stop, post: Callable[[Message], object]) -> Message | None:
+    try:
+        opened = _document(want, number)
+    except HloTuiError as error:
+        return OpenFailed(want, error)
+    post(Head(opened))
+    last = time.monotonic()
+
+    def progress(done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _REPORT:
+            last = now
+            post(Progress("reading", done, total))
+
+    outline = opened.module.scan(progress, stop)
+    if not outline.complete:
+        return None
+    if opened.hlo:
+        opened.tagged = find_tagged(opened.module)
+        if outline.entry is not None:
+            # Puts the index of calls in order here rather than while the screen waits for it.
+            outline.kind(outline.entry)
+    opened.scanned = True
+    return Scanned(opened, _first_line(opened))
+
+
+def _document(want: Want, number: int) -> Opened:
+    from hlo_tui.hlo import kinds
+    from hlo_tui.hlo.loading import open_document
+
+    try:
+        document = open_document(want.path, want.member)
+    except HloTuiError:
+        plain = FileSource(want.path)
+        head = plain.read(0, _HEAD)
+        if not head or b"\0" in head or kinds.sniff(head, want.path.name) == kinds.BINARY:
+            raise
+        return Opened(number, want, Module(plain), "text", file=plain)
+    module = Module(document.source, document.kind)
+    file = _file_of(document.source, want.path)
+    return Opened(number, want, module, document.kind, document.note, hlo=True, file=file)
+
+
+def _file_of(source: Source, path: Path) -> FileSource | None:
+    """What tells whether the file on disk is still the same."""
+    if isinstance(source, FileSource):
+        return source
+    try:
+        return FileSource(path)
+    except HloTuiError:
+        return None
+
+
+def _first_line(opened: Opened) -> int:
+    want, module = opened.want, opened.module
+    if want.instruction:
+        found = module.find(want.instruction, want.computation) or module.find(want.instruction)
+        if found is not None:
+            return found.line
+    outline = module.outline
+    if want.computation and outline is not None:
+        computation = outline.by_name(want.computation)
+        if computation is not None:
+            return computation.line
+    if want.line >= 0:
+        return want.line
+    if opened.tagged:
+        return opened.tagged[0].line
+    return 0 if outline is None or outline.entry is None else outline.entry.line

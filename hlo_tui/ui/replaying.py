@@ -1,0 +1,176 @@
+"""What the commands of the replay do."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hlo_tui.errors import HloTuiError
+from hlo_tui.replay.stopspec import FORMS, TAGS, StopSpec, parse_spec
+from hlo_tui.ui.handlers import HANDLERS, answers, does
+from hlo_tui.ui.opened import Want
+from hlo_tui.ui.popups import Popup
+from hlo_tui.ui.replayrows import information
+
+if TYPE_CHECKING:
+    from hlo_tui.ui.app import HloTuiApp
+
+
+def _move(app: HloTuiApp, how: str, backward: bool = False) -> None:
+    want = _what_runs(app, fresh=not backward)
+    if how == "continue" and not backward and _nothing_to_stop_at(app):
+        return
+    target = _target(app) if how == "to" else None
+    app.desk.asked = False
+    app.desk.replays.move(want, how, backward, target)
+
+
+for _how in ("continue", "next", "step", "finish", "to"):
+    HANDLERS[_how] = partial(_move, how=_how)
+    HANDLERS[f"{_how}_back"] = partial(_move, how=_how, backward=True)
+
+
+def _what_runs(app: HloTuiApp, fresh: bool) -> Want:
+    """The module that is replayed; that which is open where nothing is, or where it is another one."""
+    desk = app.desk
+    if desk.replays.want is not None and (desk.opened is None or not fresh):
+        return desk.replays.want
+    if desk.opened is None:
+        raise HloTuiError("Nothing is open")
+    return desk.opened.want
+
+
+def _nothing_to_stop_at(app: HloTuiApp) -> bool:
+    """Whether to say first that a run would go to the end; asked again it goes there."""
+    desk, opened = app.desk, app.desk.opened
+    if opened is None or desk.asked or desk.replays.is_of(opened):
+        return False
+    specs = desk.replays.specs(opened.want)
+    if (opened.tagged and TAGS in specs) or any(spec != TAGS for spec in specs):
+        return False
+    desk.asked = True
+    app.shown.replay()
+    return True
+
+
+def _target(app: HloTuiApp) -> tuple[str, str]:
+    found = app.desk.inspection
+    if found is None or found.instruction is None:
+        raise HloTuiError("The cursor is on no instruction")
+    return found.instruction.computation, found.instruction.name
+
+
+@does("up")
+def _up(app: HloTuiApp) -> None:
+    _frame(app, -1)
+
+
+@does("down")
+def _down(app: HloTuiApp) -> None:
+    _frame(app, 1)
+
+
+def _frame(app: HloTuiApp, way: int) -> None:
+    marks = app.desk.marks
+    if marks.standing is None:
+        return
+    lines = [*marks.frames, marks.standing]
+    line = app.main.code.line
+    at = lines.index(line) if line in lines else len(lines) - 1 if way < 0 else len(lines) - 2
+    if not 0 <= at + way < len(lines):
+        app.say("this is the entry" if way < 0 else "this is where the replay stands")
+        return
+    app.jump(lines[at + way])
+
+
+@does("break")
+def _break(app: HloTuiApp) -> None:
+    opened = app.desk.opened
+    if opened is None:
+        return
+    computation, name = _target(app)
+    there = app.desk.replays.toggle(opened, computation, name)
+    app.say(f"{'stops' if there else 'does not stop'} at %{name}")
+    app.mark()
+
+
+@does("stops")
+def _stops(app: HloTuiApp) -> None:
+    opened = app.desk.opened
+    if opened is not None:
+        others = [
+            s.text() for s in app.desk.replays.specs(opened.want) if s.kind not in ("tags", "instruction")
+        ]
+        app.ask("stops", f"stop at: {FORMS}; separated by blanks", " ".join(others))
+
+
+@answers("stops")
+def _stops_answered(app: HloTuiApp, text: str) -> None:
+    opened = app.desk.opened
+    if opened is None:
+        return
+    new = tuple(parse_spec(word) for word in text.split())
+    kept = tuple(s for s in app.desk.replays.specs(opened.want) if s.kind in ("tags", "instruction"))
+    app.desk.replays.set_specs(opened.want, dict.fromkeys((*kept, *new)))
+    app.mark()
+    app.say(_stops_words(new))
+
+
+def _stops_words(new: tuple[StopSpec, ...]) -> str:
+    return (
+        "stops at " + ", ".join(spec.text() for spec in new)
+        if new
+        else "stops at the tags and the marked lines"
+    )
+
+
+@does("value")
+def _value(app: HloTuiApp) -> None:
+    app.desk.replays.look(*_target(app))
+
+
+@does("information")
+def _information(app: HloTuiApp) -> None:
+    state = app.desk.replays.state
+    if state is not None:
+        view = app.desk.replay_view(app.now())
+        app.push_screen(Popup(app.paint, "Inputs and engine", lambda width: information(state, view, width)))
+
+
+@does("whole")
+def _whole(app: HloTuiApp) -> None:
+    app.desk.replays.regrain("whole")
+
+
+@does("unit")
+def _unit(app: HloTuiApp) -> None:
+    app.desk.replays.regrain("unit")
+
+
+@does("body")
+def _body(app: HloTuiApp) -> None:
+    app.desk.replays.regrain("body")
+
+
+@does("end_replay")
+def _end_replay(app: HloTuiApp) -> None:
+    app.desk.replays.end()
+    app.desk.asked = False
+    app.mark()
+    app.shown.everything(app.situation())
+
+
+@does("interrupt")
+def _interrupt(app: HloTuiApp) -> None:
+    desk = app.desk
+    if desk.replays.state is not None and desk.replays.state.status == "busy":
+        desk.replays.interrupt()
+    elif desk.task:
+        app.reader.interrupt()
+        desk.task = ""
+        app.say("stopped")
+    elif desk.leaving:
+        app.exit()
+    else:
+        desk.leaving = True
+        app.say("ctrl+c again leaves")

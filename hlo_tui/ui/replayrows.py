@@ -1,0 +1,288 @@
+"""What the replay panel says: where the replay stands, the value there, how it came there, what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hlo_tui.dump.words import count_text
+from hlo_tui.errors import HloTuiError
+from hlo_tui.hlo.visible import visible
+from hlo_tui.replay.session import State, Stop
+from hlo_tui.replay.stopspec import TAGS
+from hlo_tui.ui.glyphs import STANDING
+from hlo_tui.ui.rows import Row, Span, row, wrap
+from hlo_tui.ui.valuerows import (
+    Json,
+    first_spans,
+    iteration_text,
+    largest,
+    number,
+    path_text,
+    spark,
+    summary_spans,
+)
+
+_STDERR = 8
+_LOGGED = 200
+_TAGGING = (
+    "from jax.experimental.xla_metadata import set_xla_metadata",
+    "y = set_xla_metadata(y, breakpoint=True)",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayView:
+    """How a replay is to be shown.
+
+    Attributes:
+        state: where it is, None where there is none.
+        module: what is replayed.
+        elsewhere: whether the code shows something else.
+        tagged: how many tagged operations the open module has; None while that is not known.
+        stops: how many stops the person has set in it.
+        asked: whether the person wanted to begin although there is nothing to stop at.
+        grain: in which it computes.
+        now: time.monotonic().
+    """
+
+    state: State | None = None
+    module: str = ""
+    elsewhere: bool = False
+    tagged: int | None = None
+    stops: int = 0
+    asked: bool = False
+    grain: str = "unit"
+    now: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A row of the history: the stop with this number, from 1."""
+
+    number: int
+
+
+def build(view: ReplayView, width: int) -> list[Row]:
+    """All rows of the panel."""
+    state = view.state
+    if state is None:
+        return list(_before(view, width))
+    rows: list[Row] = []
+    if view.elsewhere:
+        rows.append(row(Span(f" replaying {view.module}; the code shows another module", "notice")))
+    if state.problem is not None:
+        rows += _problem(state.problem, state.stderr, width)
+    if state.status == "busy":
+        rows.append(_busy(state, view.now))
+    rows += _where(state, view)
+    if state.at == "end" and state.end is not None:
+        rows += _end(state.end, width)
+    rows += _history(state)
+    rows += _log(state)
+    return rows
+
+
+def status(state: State, now: float) -> str:
+    """A state in a few words, for the status line."""
+    if state.status == "busy":
+        return f"{visible(state.activity)} {max(0.0, now - state.since):.0f} s"
+    if state.status in ("dead", "failed"):
+        return state.problem.title if state.problem is not None else state.status
+    if state.at == "stop" and state.current is not None:
+        number = f"stop {state.number}" if state.number else "standing at"
+        return f"{number} %{visible(state.current.instruction)}"
+    return "replay at its end" if state.at == "end" else "replay at its beginning"
+
+
+def _before(view: ReplayView, width: int) -> Iterator[Row]:
+    if view.tagged is None:
+        yield row(Span(" The replay begins with c, when a module is open.", "muted"))
+        return
+    if view.tagged or view.stops:
+        count = count_text(view.tagged + view.stops, "operation")
+        yield row(
+            Span(f" {count} to stop at. ", "text"), Span("c", "key"), Span(" runs to the first.", "muted")
+        )
+        return
+    yield row(Span(" No operation of this module is tagged, so there is nothing to stop at.", "notice"))
+    yield row(
+        Span(" Put the cursor on an operation: ", "muted"), Span("b", "key"), Span(" sets a stop, ", "muted"),
+        Span("t", "key"), Span(" runs to it. ", "muted"), Span("n", "key"), Span(" and ", "muted"),
+        Span("s", "key"), Span(" step from the beginning. ", "muted"), Span("c", "key"),
+        Span(" again runs to the end." if view.asked else " runs to the end.", "muted"),
+    )  # fmt: skip
+    yield row(Span(" To tag a value in the program, so that each run stops there:", "muted"))
+    for line in _TAGGING:
+        yield row(Span(f"   {line}", "source"))
+    yield from wrap("An argument cannot be tagged: tag the first operation on it.", width, "muted", " ")
+
+
+def _problem(problem: HloTuiError, stderr: tuple[str, ...], width: int) -> Iterator[Row]:
+    yield row(Span(f" ! {visible(problem.title)}", "problem"))
+    for text in (problem.message, problem.hint):
+        for line in text.splitlines():
+            yield from wrap(visible(line), width, "text", "   ")
+    for line in stderr[-_STDERR:]:
+        yield row(Span(f"   {line}", "muted"))
+
+
+def _busy(state: State, now: float) -> Row:
+    seconds = max(0.0, now - state.since)
+    return row(
+        Span(f" {visible(state.activity)}", "busy"),
+        Span(f"  {seconds:.0f} s", "busy"),
+        Span("   ctrl+c stops it", "muted"),
+    )
+
+
+def _where(state: State, view: ReplayView) -> Iterator[Row]:
+    right = _inputs(state, view)
+    if state.at == "begin" or state.current is None:
+        words = "before the first instruction" if state.at == "begin" else "at the end"
+        if state.start is not None or state.status != "busy":
+            yield Row((Span(f" {words}", "strong"),), right)
+        return
+    stop = state.current
+    name = f" stop {state.number} of {len(state.history)}" if state.number else " standing"
+    spans = [Span(name, "strong"), Span(f"  {path_text(stop.event)}", "computation")]
+    iteration = iteration_text(stop.event)
+    if iteration:
+        spans.append(Span(f"  {iteration}", "strong"))
+    reason = visible(str(stop.event.get("reason", "")))
+    if reason:
+        spans.append(Span(f"  {reason}", "tag"))
+    yield Row(tuple(spans), right)
+    yield row(Span(f" %{visible(stop.instruction)}  ", "definition"), *summary_spans(stop.summary))
+    yield from _partitions(stop.event)
+    first = first_spans(stop.summary)
+    curve = _curve(state, stop)
+    if first or curve:
+        yield Row((Span(" "), *first), tuple(curve))
+
+
+def _inputs(state: State, view: ReplayView) -> tuple[Span, ...]:
+    start = state.start
+    if start is None:
+        return ()
+    faithful = bool(start.get("faithful"))
+    seed = (
+        f", seed {start['seed']}" if start.get("inputs") == "made" and start.get("seed") is not None else ""
+    )
+    words = f"{view.grain} grain, inputs {start.get('inputs', '?')}{seed}, "
+    return (
+        Span(words, "muted"),
+        Span("faithful" if faithful else "not faithful: i", "good" if faithful else "notice"),
+    )
+
+
+def _partitions(event: Json) -> Iterator[Row]:
+    parts = event.get("partitions") or []
+    if not parts:
+        return
+    numbers = "  ".join(
+        f"{at}: {number(part.get('max'))}" for at, part in enumerate(parts) if isinstance(part, dict)
+    )
+    yield row(Span(f" max by partition  {numbers}", "muted"))
+
+
+def _curve(state: State, stop: Stop) -> list[Span]:
+    """The largest element at each stop at the same instruction."""
+    same = [
+        one
+        for one in state.history
+        if (one.computation, one.instruction) == (stop.computation, stop.instruction)
+    ]
+    values = [largest(one.summary) for one in same]
+    known = [value for value in values if value is not None]
+    if len(known) < 2:
+        return []
+    return [
+        Span("max over stops  ", "muted"),
+        Span(spark(values), "spark"),
+        Span(f"  {number(known[0])} → {number(known[-1])}", "result"),
+    ]
+
+
+def _end(end: Json, width: int) -> Iterator[Row]:
+    unknown = end.get("unknown") or []
+    checks = [
+        ("stepped against whole", end.get("self_check")),
+        ("against the recorded run", end.get("recorded")),
+    ]
+    spans = [Span(" end", "strong")]
+    for words, verdict in checks:
+        role = {"match": "good", "differs": "bad"}.get(str(verdict), "muted")
+        spans += [Span(f"   {words}: ", "muted"), Span(str(verdict), role)]
+    yield row(*spans)
+    for key, words in (("self_check", "whole"), ("recorded", "recorded run")):
+        if end.get(key) == "differs":
+            yield row(Span(f" differs from the {words} by up to {number(end.get(f'{key}_max_abs'))}", "bad"))
+    for at, output in enumerate(end.get("outputs") or []):
+        yield row(Span(f" output {at}  ", "muted"), *summary_spans(output))
+    if unknown:
+        yield row(Span(f" {count_text(len(unknown), 'value')} unknown", "missing"))
+        for reason in (end.get("reasons") or [])[:20]:
+            yield from wrap(visible(str(reason)), width, "text", "   ")
+
+
+def _history(state: State) -> Iterator[Row]:
+    if not state.history:
+        return
+    yield row(Span(f" history, {count_text(len(state.history), 'stop')}; enter goes there", "heading"))
+    for place in range(len(state.history), 0, -1):
+        stop = state.history[place - 1]
+        here = place == state.number
+        sign = STANDING if here else " "
+        spans = [
+            Span(f" {sign} {place:>3}  ", "standing" if here else "count"),
+            Span(f"%{visible(stop.instruction)}", "definition" if here else "text"),
+            Span(f"  {iteration_text(stop.event)}  ", "muted"),
+            *summary_spans(stop.summary),
+        ]
+        yield row(*spans, key=Visit(place))
+
+
+def _log(state: State) -> Iterator[Row]:
+    if not state.log:
+        return
+    yield row(Span(f" log, {count_text(len(state.log), 'value')}", "heading"))
+    for stop in state.log[-_LOGGED:]:
+        iteration = iteration_text(stop.event)
+        yield row(
+            Span(f"   %{visible(stop.instruction)}", "text"),
+            Span(f"  {iteration}  " if iteration else "  ", "muted"),
+            *summary_spans(stop.summary),
+        )
+
+
+def information(state: State, view: ReplayView, width: int) -> list[Row]:
+    """What a replay runs on, and what keeps it from being faithful to the job."""
+    start = state.start
+    rows = [row(Span("what is replayed", "heading")), *wrap(view.module, width, "text", " ")]
+    if start is None:
+        return [*rows, row(), row(Span(" the engine has not begun yet", "muted"))]
+    source = f", from {start['inputs_file']}" if start.get("inputs_file") else ""
+    seed = f", seed {start['seed']}" if start.get("seed") is not None else ""
+    rows += [row(), row(Span("inputs", "heading"))]
+    rows += wrap(visible(f"{start.get('inputs')}{source}{seed}"), width, "text", " ")
+    rows += [row(), row(Span("engine", "heading"))]
+    engine = start.get("engine")
+    versions = (
+        ", ".join(f"{k} {v}" for k, v in engine.items()) if isinstance(engine, dict) else str(engine or "")
+    )
+    devices = count_text(int(start.get("devices") or 1), "device")
+    rows += wrap(visible(f"{versions}; {devices}; {view.grain} grain"), width, "text", " ")
+    rows += [row(), row(Span("faithful to the job", "heading"))]
+    reasons = start.get("reasons") or []
+    rows += wrap(
+        "yes" if start.get("faithful") else "no", width, "good" if start.get("faithful") else "bad", " "
+    )
+    for reason in reasons:
+        rows += wrap(visible(str(reason)), width, "text", " ")
+    rows += [row(), row(Span("stops", "heading"))]
+    rows += wrap(
+        ", ".join("tagged operations" if s == TAGS else s.text() for s in state.specs), width, "text", " "
+    )
+    rows += wrap(f"{count_text(len(state.stops), 'instruction')} in this module", width, "muted", " ")
+    return rows

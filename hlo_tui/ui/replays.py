@@ -1,0 +1,212 @@
+"""The one replay that runs beside the screen: which file it is of, what to stop at, and its newest state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from hlo_tui.errors import HloTuiError
+from hlo_tui.replay.session import Options, State, Stop
+from hlo_tui.replay.stopspec import TAGS, StopSpec
+from hlo_tui.ui.marks import Tagged
+from hlo_tui.ui.opened import Opened, Want
+
+Key = tuple[Path, str | None]
+OnChange = Callable[[State], None]
+
+
+class AnySession(Protocol):
+    """What is used of `replay.session.Session`."""
+
+    options: Options
+
+    @property
+    def state(self) -> State: ...
+    def move(self, how: str, backward: bool = False, target: tuple[str, str] | None = None) -> None: ...
+    def goto(self, stop: Stop) -> None: ...
+    def set_specs(self, specs: tuple[StopSpec, ...]) -> None: ...
+    def look(self, computation: str, instruction: str) -> None: ...
+    def regrain(self, grain: str) -> None: ...
+    def interrupt(self) -> None: ...
+    def close(self) -> None: ...
+
+
+MakeSession = Callable[[Options, OnChange, tuple[StopSpec, ...]], AnySession]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOptions:
+    """How modules are to be run; see `replay.session.Options`."""
+
+    inputs: str = "auto"
+    seed: int = 0
+    grain: str = "unit"
+    platform: str = "cpu"
+
+
+def key_of(want: Want) -> Key:
+    """What tells one module from another."""
+    return want.path, want.member
+
+
+def make_session(options: Options, on_change: OnChange, specs: tuple[StopSpec, ...]) -> AnySession:
+    """A session with a worker of its own."""
+    from hlo_tui.replay.session import Session
+
+    return Session(options, on_change, specs)
+
+
+class Replays:
+    """At most one session at a time."""
+
+    def __init__(
+        self,
+        options: ReplayOptions,
+        tell: Callable[[AnySession, State], object],
+        make: MakeSession = make_session,
+    ) -> None:
+        self._options = options
+        self._tell = tell
+        self._make = make
+        self._specs: dict[Key, tuple[StopSpec, ...]] = {}
+        self.session: AnySession | None = None
+        self.state: State | None = None
+        self.want: Want | None = None
+
+    @property
+    def grain(self) -> str:
+        """In which the replay computes."""
+        return self.session.options.grain if self.session is not None else self._options.grain
+
+    def is_of(self, opened: Opened | None) -> bool:
+        """Whether the replay is of this file."""
+        return opened is not None and self.want is not None and key_of(self.want) == key_of(opened.want)
+
+    def specs(self, want: Want) -> tuple[StopSpec, ...]:
+        """What to stop at in a module."""
+        return self._specs.get(key_of(want), (TAGS,))
+
+    def take(self, session: object, state: State) -> bool:
+        """Take in a new state; False where it is of a session that is over."""
+        if session is not self.session:
+            return False
+        self.state = state
+        return True
+
+    def move(
+        self, want: Want, how: str, backward: bool = False, target: tuple[str, str] | None = None
+    ) -> None:
+        """Go somewhere; begins a replay of `want` where none is under way or that of another module is.
+
+        Raises:
+            HloTuiError: the replay is busy.
+        """
+        if self.want is None or key_of(self.want) != key_of(want):
+            self.end()
+            self._begin(want)
+        self._running().move(how, backward, target)
+
+    def set_specs(self, want: Want, specs: Iterable[StopSpec]) -> None:
+        """Stop at these in a module from now on."""
+        self._specs[key_of(want)] = tuple(specs)
+        if self.session is not None and self.want is not None and key_of(self.want) == key_of(want):
+            self.session.set_specs(self._specs[key_of(want)])
+
+    def toggle(self, opened: Opened, computation: str, instruction: str) -> bool:
+        """Set a stop at an instruction or take it away; gives whether there is one now."""
+        specs = self.specs(opened.want)
+        changed = toggled(specs, opened.tagged, computation, instruction)
+        self.set_specs(opened.want, changed)
+        return stops_at(changed, opened.tagged, computation, instruction)
+
+    def goto(self, number: int) -> None:
+        """Stand again at a stop of the history, from 1.
+
+        Raises:
+            HloTuiError: the replay is busy.
+        """
+        if self.state is not None and 0 < number <= len(self.state.history):
+            self._running().goto(self.state.history[number - 1])
+
+    def look(self, computation: str, instruction: str) -> None:
+        """Ask for the value of an instruction.
+
+        Raises:
+            HloTuiError: the replay is busy.
+        """
+        self._running().look(computation, instruction)
+
+    def regrain(self, grain: str) -> None:
+        """Compute in another grain.
+
+        Raises:
+            HloTuiError: the replay is busy.
+        """
+        self._running().regrain(grain)
+
+    def interrupt(self) -> None:
+        """Stop what is under way."""
+        if self.session is not None:
+            self.session.interrupt()
+
+    def end(self) -> None:
+        """End the worker and forget where the replay was; what to stop at stays."""
+        session, self.session = self.session, None
+        self.state = self.want = None
+        if session is not None:
+            session.close()
+
+    def _begin(self, want: Want) -> None:
+        options = Options(
+            path=want.path,
+            member=want.member,
+            inputs=self._options.inputs,
+            seed=self._options.seed,
+            grain=self._options.grain,
+            platform=self._options.platform,
+        )
+        made: list[AnySession] = []
+
+        def changed(state: State) -> None:
+            if made:
+                self._tell(made[0], state)
+
+        session = self._make(options, changed, self.specs(want))
+        made.append(session)
+        self.session, self.want, self.state = session, want, session.state
+
+    def _running(self) -> AnySession:
+        if self.session is None:
+            raise HloTuiError("Nothing is being replayed", "", "c begins.")
+        return self.session
+
+
+def toggled(
+    specs: tuple[StopSpec, ...], tagged: tuple[Tagged, ...], computation: str, instruction: str
+) -> tuple[StopSpec, ...]:
+    """What to stop at with one stop more or less. The tags are one spec while none of them is off."""
+    own = StopSpec("instruction", instruction, computation)
+    each = tuple(StopSpec("instruction", one.instruction, one.computation) for one in tagged)
+    if own in specs:
+        return tuple(spec for spec in specs if spec != own)
+    if own not in each:
+        return (*specs, own)
+    if TAGS in specs:
+        return (*(spec for spec in specs if spec != TAGS), *(spec for spec in each if spec != own))
+    added = (*specs, own)
+    if all(spec in added for spec in each):
+        return (TAGS, *(spec for spec in added if spec not in each))
+    return added
+
+
+def stops_at(
+    specs: tuple[StopSpec, ...], tagged: tuple[Tagged, ...], computation: str, instruction: str
+) -> bool:
+    """Whether the specs stop at an instruction, as far as its name tells."""
+    if StopSpec("instruction", instruction, computation) in specs:
+        return True
+    return TAGS in specs and any(
+        (one.computation, one.instruction) == (computation, instruction) for one in tagged
+    )

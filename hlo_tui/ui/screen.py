@@ -1,0 +1,161 @@
+"""The main screen: which panes there are, where each is at which width, and the keys."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.screen import Screen
+
+from hlo_tui.ui.bars import Bar, rule
+from hlo_tui.ui.codeview import CodeView
+from hlo_tui.ui.commands import COMMANDS
+from hlo_tui.ui.paint import Paint
+from hlo_tui.ui.rows import Row, Span
+from hlo_tui.ui.rowsview import RowsView
+
+# Columns from which on the panes stand side by side.
+WIDE = 110
+_HUGE, _TALL = 160, 40
+PANES = ("modules", "code", "info", "replay")
+
+
+class MainScreen(Screen[None], inherit_bindings=False):
+    """Modules, code, info and replay: side by side, or one at a time where there is no room."""
+
+    ALLOW_SELECT = False
+    CSS = """
+    MainScreen { background: $background; layers: base over; }
+    #body { height: 1fr; }
+    #modules { width: 30; }
+    #code { width: 1fr; border-left: solid $rule; }
+    #info { width: 38; border-left: solid $rule; }
+    #replay { height: auto; display: none; }
+    #replay-rows { height: 6; }
+    #brief { display: none; }
+    MainScreen.-ascii #code, MainScreen.-ascii #info { border-left: ascii $rule; }
+    MainScreen.-replaying #replay { display: block; }
+    MainScreen.-tall #replay-rows { height: 9; }
+    MainScreen.-huge #modules { width: 38; }
+    MainScreen.-huge #info { width: 50; }
+    MainScreen.-narrow #body > Vertical { display: none; width: 1fr;
+        border-left: none; }
+    MainScreen.-narrow #replay { display: none; height: 1fr; }
+    MainScreen.-narrow #replay-rows { height: 1fr; }
+    MainScreen.-narrow.-modules #modules, MainScreen.-narrow.-code #code, MainScreen.-narrow.-info #info,
+    MainScreen.-narrow.-replay #replay { display: block; }
+    MainScreen.-narrow.-replay #body { display: none; }
+    MainScreen.-narrow.-code #brief { display: block; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(",".join(command.keys), f"app.command('{command.id}')", command.title, show=False)
+        for command in COMMANDS
+        if command.keys and command.id != "palette"
+    ]
+
+    class PaneChanged(Message):
+        """The focus is in another pane."""
+
+    def __init__(self, paint: Paint) -> None:
+        super().__init__()
+        self._paint = paint
+        self.pane = "modules"
+        self.narrow = False
+        self.header = Bar(paint, id="header")
+        self.tree_title = Bar(paint, id="tree-title")
+        self.modules = RowsView(paint, id="tree")
+        self.title_bar = Bar(paint, id="title")
+        self.code = CodeView(paint, id="code-view")
+        self.info_title = Bar(paint, id="info-title")
+        self.info = RowsView(paint, id="info-rows")
+        self.replay_title = Bar(paint, id="replay-title")
+        self.replay = RowsView(paint, id="replay-rows")
+        self.brief = Bar(paint, id="brief")
+        self.footer = Bar(paint, id="footer")
+
+    def compose(self) -> ComposeResult:
+        """The panes, from the top left to the bottom right."""
+        yield self.header
+        with Horizontal(id="body"):
+            with Vertical(id="modules"):
+                yield self.tree_title
+                yield self.modules
+            with Vertical(id="code"):
+                yield self.title_bar
+                yield self.code
+            with Vertical(id="info"):
+                yield self.info_title
+                yield self.info
+        with Vertical(id="replay"):
+            yield self.replay_title
+            yield self.replay
+        yield self.brief
+        yield self.footer
+
+    @property
+    def view(self) -> RowsView | CodeView:
+        """The list or the code of the pane with the focus."""
+        return self._views[self.pane]
+
+    @property
+    def _views(self) -> dict[str, RowsView | CodeView]:
+        return {"modules": self.modules, "code": self.code, "info": self.info, "replay": self.replay}
+
+    def on_mount(self) -> None:
+        """Begin in the modules."""
+        self.set_class(self._paint.ascii_only, "-ascii")
+        self.go("modules")
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Lay the panes out for the width there is."""
+        self.narrow = event.size.width < WIDE
+        self.set_class(self.narrow, "-narrow")
+        self.set_class(event.size.width >= _HUGE, "-huge")
+        self.set_class(event.size.height >= _TALL, "-tall")
+        self.titles()
+        self.post_message(self.PaneChanged())
+
+    def go(self, pane: str) -> None:
+        """Put the focus into a pane; show it where panes are shown one at a time."""
+        if pane == "replay":
+            self.add_class("-replaying")
+        for name in PANES:
+            self.set_class(name == pane, f"-{name}")
+        self.pane = pane
+        self._views[pane].focus(scroll_visible=False)
+        self.titles()
+        self.post_message(self.PaneChanged())
+
+    def next_pane(self, way: int) -> str:
+        """The pane that comes next, or before, among those that can be seen."""
+        panes = [p for p in PANES if self.narrow or p != "replay" or self.has_class("-replaying")]
+        at = panes.index(self.pane) if self.pane in panes else 0
+        return panes[(at + way) % len(panes)]
+
+    def on_descendant_focus(self) -> None:
+        """The mouse may have put the focus elsewhere."""
+        for name, view in self._views.items():
+            if view.has_focus and name != self.pane:
+                self.pane = name
+                for other in PANES:
+                    self.set_class(other == name, f"-{other}")
+                self.titles()
+                self.post_message(self.PaneChanged())
+
+    def titles(self) -> None:
+        """Write the panes' titles; that of the pane with the focus looks different."""
+        for name, bar, words in (("modules", self.tree_title, "Modules"), ("info", self.info_title, "Info")):
+            bar.show(Row((Span(f" {words}", "title" if self.pane == name else "title_away"),)))
+        self.replay_title.show(rule("Replay", self.pane == "replay", self.size.width))
+
+    def repaint(self, paint: Paint) -> None:
+        """Paint everything with another theme."""
+        self._paint = paint
+        for bar in self.query(Bar):
+            bar.repaint(paint)
+        for view in (self.modules, self.code, self.info, self.replay):
+            view.repaint(paint)

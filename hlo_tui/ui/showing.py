@@ -1,0 +1,87 @@
+"""Writes the state to the widgets; each part by itself, so that only what changed is painted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from hlo_tui.ui import inforows, replayrows, titles, treerows
+from hlo_tui.ui.bars import footer
+from hlo_tui.ui.commands import Situation
+from hlo_tui.ui.desk import Desk
+from hlo_tui.ui.rows import Row, Span, row
+from hlo_tui.ui.screen import MainScreen
+
+
+class Showing:
+    """The screen and the state behind it."""
+
+    def __init__(self, screen: MainScreen, desk: Desk) -> None:
+        self._screen = screen
+        self._desk = desk
+        self._empty: tuple[str, ...] = ()
+
+    def everything(self, now: Situation) -> None:
+        """Show all of the state."""
+        self.tree()
+        self.info()
+        self.replay()
+        self.bars(now)
+
+    def tree(self) -> None:
+        """Show the modules."""
+        shelf, view = self._desk.shelf, self._desk.tree
+        if shelf is None:
+            return
+        self._screen.modules.show(lambda width: treerows.build(shelf, view, width))
+
+    def info(self) -> None:
+        """Show what is known of the line under the cursor, or why there is no line."""
+        self._screen.info.show(self._info)
+
+    def _info(self, width: int) -> Sequence[Row]:
+        desk, found = self._desk, self._desk.inspection
+        if desk.problem is not None:
+            return titles.problem_rows(desk.problem, width)
+        if found is None:
+            return [row(Span(" nothing is open", "muted"))] if desk.opened is None else ()
+        state = desk.replays.state if desk.replays.is_of(desk.opened) else None
+        value, valued = None, False
+        if state is not None and found.instruction is not None:
+            key = (found.instruction.computation, found.instruction.name)
+            valued = (
+                state.current is not None and (state.current.computation, state.current.instruction) == key
+            )
+            value = state.value_of(*key)
+        return inforows.build(found, value, valued or value is not None, width)
+
+    def replay(self) -> None:
+        """Show the replay."""
+        view = self._desk.replay_view(time.monotonic())
+        self._screen.set_class(view.state is not None or view.asked, "-replaying")
+        self._screen.replay.show(lambda width: replayrows.build(view, width))
+
+    def bars(self, now: Situation) -> None:
+        """Show the single lines."""
+        desk, screen = self._desk, self._screen
+        width = screen.size.width
+        screen.header.show(
+            titles.header(desk.root, desk.shelf, desk.mode, desk.follow, screen.pane, screen.narrow)
+        )
+        line = screen.code.line
+        screen.title_bar.show(titles.code_title(desk.text, line, screen.pane == "code", desk.changed))
+        screen.footer.show(footer(now, self._status(), width))
+        if desk.inspection is not None:
+            screen.brief.show(inforows.brief(desk.inspection, width))
+        elif desk.problem is not None:
+            screen.brief.show(row(Span(f" {desk.problem.title}: {desk.problem.message}", "problem")))
+
+    def _status(self) -> tuple[Span, ...]:
+        desk, state = self._desk, self._desk.replays.state
+        if desk.notice:
+            return (Span(desk.notice, "notice"),)
+        if state is not None and (state.status == "busy" or not desk.task):
+            words = replayrows.status(state, time.monotonic())
+            role = {"busy": "busy", "dead": "problem", "failed": "problem"}.get(state.status, "status")
+            return (Span(words, role),)
+        return (Span(desk.task, "busy"),) if desk.task else ()
