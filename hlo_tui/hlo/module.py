@@ -119,12 +119,11 @@ class Module:
 
     def _named(self, name: str) -> Iterator[Instruction]:
         pattern = re.compile(re.escape(name.encode()) + rb"\s*=(?!=)")
-        line: int | None = -1
+        line = self.search(pattern)
         while line is not None:
-            line = self.search(pattern, line + 1)
-            computation = None if line is None else self._outline.at_line(line)
-            if line is not None and computation is not None:
+            for computation in self._outline.all_at_line(line):
                 yield from (found for found in self.body(computation).on_line(line) if found.name == name)
+            line = self.search(pattern, line + 1)
 
     def users(self, instruction: Instruction) -> tuple[Instruction, ...]:
         """The instructions that use its value, in the order of the text."""
@@ -158,10 +157,10 @@ class Module:
             computation = found
         callers: dict[int, Instruction] = {}
         for line, _ in self._outline.calls(computation):
-            around = self._outline.at_line(line)
-            for instruction in () if around is None else self.body(around).on_line(line):
-                if computation.name in instruction.called:
-                    callers[instruction.start] = instruction
+            for around in self._outline.all_at_line(line):
+                for instruction in self.body(around).on_line(line):
+                    if computation.name in instruction.called:
+                        callers[instruction.start] = instruction
         return tuple(callers.values())
 
     def frames(self, instruction: Instruction) -> tuple[SourceFrame, ...]:
@@ -241,10 +240,10 @@ class Module:
         return self.lines, self.outline
 
     def _around(self, instruction: Instruction) -> Body | None:
-        computation = self._outline.at_line(instruction.line)
-        while computation is not None and computation.name != instruction.computation:
-            computation = self._outline.outer(computation)
-        return None if computation is None else self.body(computation)
+        for computation in self._outline.all_at_line(instruction.line):
+            if computation.name == instruction.computation:
+                return self.body(computation)
+        return None
 
 
 def _text(line: bytes) -> str:

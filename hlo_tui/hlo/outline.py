@@ -157,15 +157,23 @@ class Outline:
             index = self._marks.outer.get(index, -1)
         return None
 
+    def all_at_line(self, line: int) -> list[Computation]:
+        """Every computation that `line` is part of, in the order of the text: people write several on one."""
+        marks = self._marks
+        found = []
+        index = bisect_right(marks.lines, line) - 1
+        while index >= 0:
+            if line <= marks.lasts[index]:
+                found.append(index)
+            if marks.lines[index] < line and index not in marks.outer:
+                break
+            index -= 1
+        return [self.computations[index] for index in reversed(found)]
+
     def start(self, computation: Computation) -> int:
         """The offset in the source at which `computation` begins."""
         column = self._marks.columns.get(computation.index, 0)
         return self._lines.start(computation.line) + column
-
-    def outer(self, computation: Computation) -> Computation | None:
-        """The computation in whose instruction `computation` is written, or None."""
-        index = self._marks.outer.get(computation.index)
-        return None if index is None else self.computations[index]
 
     def outermost(self, computation: Computation) -> Computation:
         """The computation around all others in whose instructions `computation` is written; else itself."""
