@@ -14,7 +14,7 @@ from textual.timer import Timer
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.theme.theme import Theme
-from hlo_tui.ui import arranging
+from hlo_tui.ui import arranging, replaying, walking
 from hlo_tui.ui.codetext import CodeText
 from hlo_tui.ui.codeview import CodeView
 from hlo_tui.ui.commands import BY_ID, Situation
@@ -49,6 +49,8 @@ from hlo_tui.ui.watching import Watch
 # Seconds that the cursor has to rest on a module before it is opened.
 _REST = 0.12
 _TICK = 1.0
+# Importing these registers what carries out the commands.
+COMMAND_MODULES = (arranging, replaying, walking)
 
 
 def _palette() -> type[Provider]:
@@ -107,7 +109,7 @@ class HloTuiApp(App[None], inherit_bindings=False):
 
     def post_display_hook(self) -> None:
         """Keep pace with the terminal."""
-        self._pacer.frame_written()
+        self._pacer.displayed()
 
     # Commands.
 
@@ -236,7 +238,7 @@ class HloTuiApp(App[None], inherit_bindings=False):
         desk = self.desk
         if message.opened.want is not desk.wanted:
             return
-        desk.text = CodeText(message.opened, max(self.size.height, 40))
+        desk.text = CodeText(message.opened)
         desk.inspection = desk.problem = None
         desk.changed = desk.asked = False
         desk.task = "reading"

@@ -17,16 +17,17 @@ from hlo_tui.ui.rows import Span
 
 _KEPT = 2000
 _NARROW = 90
+_HEAD_ROWS = 1000
 
 
 class CodeText:
     """One open file as lines to be shown."""
 
-    def __init__(self, opened: Opened, rows: int) -> None:
-        """`rows` is how many lines are wanted before the file has been scanned."""
+    def __init__(self, opened: Opened) -> None:
         self.opened = opened
         self.folded = True
-        self._head = [] if opened.scanned else opened.module.head(rows)
+        # More than the screen has rows: the tables of file names are folded.
+        self._head = [] if opened.scanned else opened.module.head(_HEAD_ROWS)
         self._narrow = False
         self._closed: set[int] = set()
         self._kept: OrderedDict[int, CodeLine] = OrderedDict()
@@ -143,7 +144,7 @@ class CodeText:
         if computation is not None and computation.line == line and computation.name and self.folded:
             return self._computation(computation)
         tables = self._tables()
-        if self.folded and tables and line == tables[0]:
+        if self.folded and tables is not None and line == tables[0]:
             words = f"{FOLDED} {tables[1] - tables[0] + 1:,} lines of file names and stack frames"
             return CodeLine((Span(words, "fold"),), width=len(words))
         if self.folded and line == 0 and text.startswith("HloModule"):
@@ -178,6 +179,8 @@ class CodeText:
 
     def _tables(self) -> tuple[int, int] | None:
         """First and last line of the stack frame tables that stand before the first computation."""
+        if self._head:
+            return _tables_in(self._head)
         outline = self.opened.module.outline
         if not self.opened.scanned or outline is None or not outline.tables or not len(outline.computations):
             return None
@@ -193,6 +196,16 @@ class CodeText:
             for index in self._closed:
                 computation = outline.computations[index]
                 yield computation.line + 1, computation.last
+
+
+def _tables_in(head: list[str]) -> tuple[int, int] | None:
+    """The same for the beginning of a file of which no more is known."""
+    first = next((at for at, line in enumerate(head) if line == "FileNames"), -1)
+    if first < 0:
+        return None
+    behind = (at for at in range(first, len(head)) if head[at].endswith("{") and not head[at].startswith(" "))
+    last = next(behind, len(head) + 1) - 2
+    return (first, last) if first < last else None
 
 
 def hidden_text(count: int) -> str:

@@ -124,7 +124,7 @@ class CodeView(ScrollView, can_focus=True):
         margin = min(_MARGIN, (height - 1) // 2)
         if not top + margin <= row < top + height - margin:
             target = row - margin if row < top + margin else row - height + 1 + margin
-            self.scroll_to(y=max(0, row - height // 2 if center else target), animate=False)
+            self.scroll_to(y=max(0, row - height // 3 if center else target), animate=False)
         if self._column and not text.is_long(line):
             self._column = 0
             self.refresh()

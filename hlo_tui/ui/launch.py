@@ -51,7 +51,8 @@ def run(
         The exit code.
 
     Raises:
-        HloTuiError: this is no terminal that a screen can be drawn on, or the theme is not right.
+        HloTuiError: this is no terminal that a screen can be drawn on, the theme is not right, or the screen
+            ended by a fault.
     """
     check_terminal()
     _environment()
@@ -67,7 +68,10 @@ def run(
         app = HloTuiApp(path, chosen, poll=poll, replay=replay, ascii_only=not _is_unicode(screen))
         with _signals(app):
             app.run(mouse=mouse)
-        return app.return_code or 0
+    if app.return_code:
+        where = f"The details are at the end of {log_directory() / 'screen.log'}."
+        raise HloTuiError("The screen ended by a fault of its own", where, "Please report it.")
+    return 0
 
 
 def check_terminal() -> None:

@@ -31,20 +31,28 @@ class Pacer:
         self._app = app
         self._batch = ExitStack()
         self._holding = False
+        self._missed = False
 
-    def frame_written(self) -> None:
+    def displayed(self) -> None:
         """A frame was given to the writer: hold the next ones until it is out."""
-        queue = writer_queue(self._app)
-        if queue is None or self._holding or queue.empty():
+        if self._holding:
+            # A batch drops what is drawn in it by a new layout.
+            self._missed = True
             return
-        self._holding = True
-        self._batch.enter_context(self._app.batch_update())
-        self._app.set_timer(_LOOK, self._look)
+        queue = writer_queue(self._app)
+        if queue is not None and not queue.empty():
+            self._holding = True
+            self._batch.enter_context(self._app.batch_update())
+            self._app.set_timer(_LOOK, self._look)
 
     def _look(self) -> None:
         queue = writer_queue(self._app)
-        if queue is None or queue.empty():
-            self._holding = False
-            self._batch.close()
-        else:
+        if queue is not None and not queue.empty():
             self._app.set_timer(_LOOK, self._look)
+            return
+        self._holding = False
+        self._batch.close()
+        if self._missed:
+            self._missed = False
+            self._app.screen.refresh()
+        self._app.screen.check_idle()

@@ -20,7 +20,7 @@ from hlo_tui.ui.rowsview import RowsView
 
 # Columns from which on the panes stand side by side.
 WIDE = 110
-_HUGE, _TALL = 160, 40
+_ROOMY, _HUGE, _TALL = 140, 180, 40
 PANES = ("modules", "code", "info", "replay")
 
 
@@ -31,17 +31,19 @@ class MainScreen(Screen[None], inherit_bindings=False):
     CSS = """
     MainScreen { background: $background; layers: base over; }
     #body { height: 1fr; }
-    #modules { width: 30; }
+    #modules { width: 26; }
     #code { width: 1fr; border-left: solid $rule; }
-    #info { width: 38; border-left: solid $rule; }
+    #info { width: 32; border-left: solid $rule; }
     #replay { height: auto; display: none; }
     #replay-rows { height: 6; }
     #brief { display: none; }
     MainScreen.-ascii #code, MainScreen.-ascii #info { border-left: ascii $rule; }
     MainScreen.-replaying #replay { display: block; }
     MainScreen.-tall #replay-rows { height: 9; }
+    MainScreen.-roomy #modules { width: 32; }
+    MainScreen.-roomy #info { width: 40; }
     MainScreen.-huge #modules { width: 38; }
-    MainScreen.-huge #info { width: 50; }
+    MainScreen.-huge #info { width: 52; }
     MainScreen.-narrow #body > Vertical { display: none; width: 1fr;
         border-left: none; }
     MainScreen.-narrow #replay { display: none; height: 1fr; }
@@ -114,6 +116,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """Lay the panes out for the width there is."""
         self.narrow = event.size.width < WIDE
         self.set_class(self.narrow, "-narrow")
+        self.set_class(event.size.width >= _ROOMY, "-roomy")
         self.set_class(event.size.width >= _HUGE, "-huge")
         self.set_class(event.size.height >= _TALL, "-tall")
         self.titles()
@@ -126,7 +129,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         for name in PANES:
             self.set_class(name == pane, f"-{name}")
         self.pane = pane
-        self._views[pane].focus(scroll_visible=False)
+        self.set_focus(self._views[pane], scroll_visible=False)
         self.titles()
         self.post_message(self.PaneChanged())
 
