@@ -156,7 +156,7 @@ class Landmarks:
         heads, lasts, counts = array("I"), array("I"), array("I")
         names, flags = array("q"), array("B")
         inside = self.inside
-        count = self.counts[-1] if inside else 0
+        count = self.counts[self._open[-1]] if inside else 0
         previous = -1
         for at in irregular:
             line = lines[at]
@@ -189,7 +189,7 @@ class Landmarks:
         self, heads: array[int], lasts: array[int], counts: array[int], names: array[int], flags: array[int]
     ) -> None:
         if self._open:
-            self.counts[-1] = counts.pop(0)
+            self.counts[self._open[-1]] = counts.pop(0)
             if lasts:
                 self.lasts[self._open.pop()] = lasts.pop(0)
         self.lines += heads

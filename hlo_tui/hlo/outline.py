@@ -17,7 +17,7 @@ from hlo_tui.hlo.instruction import parse_instruction
 from hlo_tui.hlo.landmarks import ENTRY, FRAGMENT, NESTED, Landmarks, NameIndex, nested_name
 from hlo_tui.hlo.lines import LineIndex
 from hlo_tui.hlo.source import Source
-from hlo_tui.hlo.structure import Structure, head_name
+from hlo_tui.hlo.structure import Structure, complete, head_name
 
 _BLOCK = 1 << 20
 # Below this size every line goes through the machine, which also knows what only people write.
@@ -288,7 +288,7 @@ class _Scanner:
         self.offset += len(block)
         self.lines.extend(starts, max(map(len, lines)), self.offset, block.endswith(b"\n"))
         if self._fast and self._machine.clean and self._usual(block, lines, starts, first):
-            self._machine.skip(self._marks.inside)
+            self._machine.skip(self._marks.inside, lines[-1])
             self._marks.look_at_block(block, base, starts, first)
             return
         for number, line in enumerate(lines, first):
@@ -296,7 +296,9 @@ class _Scanner:
             self._marks.look(number, line)
 
     def _usual(self, block: bytes, lines: list[bytes], starts: array[int], first: int) -> bool:
-        """Whether every line is an instruction, or the head or end of a computation; then takes them."""
+        """Whether every line is an instruction, a head or an end of a computation; then they are taken."""
+        if not complete(lines[-1]):
+            return False
         irregular = [] if _REGULAR.match(block) else [0]
         at = 0
         for match in _IRREGULAR.finditer(block):

@@ -86,10 +86,11 @@ class Structure:
         """Whether a computation is open."""
         return self._mode == _BODY
 
-    def skip(self, in_body: bool) -> None:
-        """Go on, clean, after lines read by other means; `in_body` says whether a computation is open."""
+    def skip(self, in_body: bool, last: bytes = b"") -> None:
+        """Go on, clean, after lines read by other means; `in_body`: one is open after the `last`."""
         self._mode = _BODY if in_body else _TOP
         self._stack = [_COMPUTATION] if in_body else []
+        self._tail = last[-32:]
 
     def feed(self, number: int, line: bytes, ended: bool = True) -> None:
         """Take the next line, without its newline; of a very long one, not `ended`, its first part."""
@@ -156,7 +157,7 @@ class Structure:
                 self._resume()
             return False
         self._resume()
-        if self._stack[-1] == _COMPUTATION and _complete(line) and line.find(b" = ", definition.end()) < 0:
+        if self._stack[-1] == _COMPUTATION and complete(line) and line.find(b" = ", definition.end()) < 0:
             self._to.instruction(number, at)
             self._tail = line[-32:]
             return True
@@ -320,7 +321,7 @@ def whole_head(line: bytes, at: int = 0) -> re.Match[bytes] | None:
     return match if end == len(line) - 1 or (line[end] == _ROUND and b"->" in line) else None
 
 
-def _complete(line: bytes) -> bool:
+def complete(line: bytes) -> bool:
     """Whether the brackets and quotes of a line pair up, as far as their numbers say."""
     return (
         line.count(b"(") == line.count(b")")

@@ -6,7 +6,7 @@ from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.source import BytesSource
 
 STEP = """\
-HloModule jit_step, is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias) }, \
+HloModule jit_step, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }, \
 entry_computation_layout={(f32[4]{0})->f32[4]{0}}, num_partitions=8, \
 frontend_attributes={xla.sdy.meshes={mesh = #sdy.mesh<["data"=4, "model"=2]>}}
 
