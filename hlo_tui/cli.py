@@ -121,10 +121,13 @@ def _replay_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(parsed: argparse.Namespace) -> int:
-    from hlo_tui.dump import listing
+    from hlo_tui.dump import doctor, listing
 
     found = listing.load(parsed.path)
     print(json.dumps(listing.to_json(found)) if parsed.json else listing.to_text(found))
+    if parsed.path.is_dir():
+        for line in doctor.explain_empty(parsed.path) or doctor.remarks(found.catalog, str(parsed.path)):
+            _say(line)
     return 0
 
 
@@ -184,8 +187,10 @@ def _demo(parsed: argparse.Namespace) -> int:
 
 
 def _open_screen(parsed: argparse.Namespace) -> int:
+    from hlo_tui.dump.listing import check_path
     from hlo_tui.ui.launch import run
 
+    check_path(str(parsed.path))
     return run(
         parsed.path,
         theme=parsed.theme,

@@ -60,7 +60,6 @@ def explain_empty(root: str | os.PathLike[str]) -> list[str]:
     lines = [first, *_what_is_there(path, catalog)]
     lines += [
         f"A job dumps here when it starts with: {visible(dump_command(path))}",
-        "Or let hlo-tui start it: hlo-tui run -- python train.py",
         "If the job runs already and nothing comes:",
     ]
     return lines + [f"- {reason}" for reason in _REASONS]

@@ -146,15 +146,17 @@ def _elements(literal: pb.LiteralProto, count: int) -> Array:
 
 def _small(stored: NDArray[np.uint8], bits: int, count: int, dtype: np.dtype[Any]) -> Array:
     """Elements of 1, 2 or 4 bits: one a byte as XLA writes them, or packed low bits first."""
-    codes = stored
+    codes: Array = stored
     if len(stored) != count and len(stored) == -(-count * bits // 8):
         shifts = np.arange(8 // bits, dtype=np.uint8) * bits
         codes = (stored[:, None] >> shifts).reshape(-1)[:count]
     codes = codes & ((1 << bits) - 1)
     if dtype.name.startswith("int"):
         sign = 1 << (bits - 1)
-        return ((codes.astype(np.int8) ^ sign) - sign).astype(dtype)
-    return codes.astype(dtype) if dtype.name.startswith("uint") else codes.view(dtype)
+        codes = (codes.astype(np.int8) ^ sign) - sign
+    elif not dtype.name.startswith("uint"):
+        return codes.view(dtype)
+    return codes.astype(dtype)
 
 
 def shape_of(array: Array) -> pb.ShapeProto:

@@ -43,9 +43,23 @@ def lower(
             return rewrite(op, operands, out)
         except regions.Unreadable as error:
             raise Unsupported(str(error)) from error
+    if _has_body(op):
+        return out.emit(
+            "call", op.proto.shape, operands, called_computation_ids=[out.module.callee(op.called[0])]
+        )
     if target.startswith(_FOREIGN):
         raise Unsupported(f"{target} is a kernel of another backend")
     return out.clone(op.proto, operands, op.called)
+
+
+def _has_body(op: Op) -> bool:
+    """Whether the call brings a computation that takes its operands: then that is what it means."""
+    if len(op.called) != 1:
+        return False
+    body = op.computation.program.computation(op.called[0])
+    operands = [op.computation.ops[o].proto.shape for o in op.operands]
+    taken = [body.ops[p].proto.shape for p in body.parameters]
+    return [arrays.shape_text(shape) for shape in operands] == [arrays.shape_text(shape) for shape in taken]
 
 
 def _identity(_op: Op, operands: Sequence[Instruction], out: Emitter) -> Instruction:

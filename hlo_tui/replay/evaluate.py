@@ -59,6 +59,7 @@ class Evaluator:
         self.interrupted = False
         self.unknown: dict[tuple[str, str], str] = {}
         self.driven = DRIVEN
+        self.steps = 0
         self._steps: dict[int, list[Step | None]] = {}
         self.runs = Runs(self)
         self._host_moves = backend.devices[0].platform == "cpu"
@@ -75,6 +76,7 @@ class Evaluator:
         if env[index] is not MISSING:
             return env[index]
         needed = self._missing(frame, index)
+        self.steps += len(needed)
         if self.grain is Grain.WHOLE and self._stretch(frame, needed):
             return env[index]
         steps = self._steps_of(frame.computation)

@@ -59,8 +59,7 @@ class Replay:
                 self.warnings.append(self._nothing_to_stop_at())
             number = 0
             while True:
-                session.move("continue")
-                state = self._checked(session)
+                state = self._continue(session)
                 yield from self._new_logs(state)
                 if state.at != "stop":
                     break
@@ -73,6 +72,16 @@ class Replay:
             yield _public(state.end)
         finally:
             session.close()
+
+    def _continue(self, session: Session) -> State:
+        """To the next stop; where XLA ends the process on an instruction, again without that instruction."""
+        left_out = -1
+        while True:
+            session.move("continue")
+            state = session.wait()
+            if state.status != "dead" or session.left_out <= left_out:
+                return self._checked(session)
+            left_out = session.left_out
 
     def _checked(self, session: Session) -> State:
         state = session.wait()

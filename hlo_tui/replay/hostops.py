@@ -123,6 +123,8 @@ def _inverse_hyperbolic(
 
 # XLA's CPU compiler has no code for these; numpy's are right to the last bits of the type.
 _NOT_ON_CPU = {
+    "asin": np.arcsin,
+    "acos": np.arccos,
     "asinh": np.arcsinh,
     "acosh": np.arccosh,
     "atanh": np.arctanh,

@@ -58,11 +58,10 @@ class Computation:
     proto.
     """
 
-    __slots__ = ("_cones", "by_name", "id", "name", "ops", "parameters", "root", "users")
+    __slots__ = ("_cones", "by_name", "id", "name", "ops", "parameters", "program", "root", "users")
 
-    def __init__(
-        self, proto: pb.HloComputationProto, order: list[int] | None, callees: Mapping[int, int]
-    ) -> None:
+    def __init__(self, program: Program, proto: pb.HloComputationProto, order: list[int] | None) -> None:
+        self.program = program
         self.id = proto.id
         self.name = proto.name
         protos = {instruction.id: instruction for instruction in proto.instructions}
@@ -74,7 +73,7 @@ class Computation:
                 index,
                 protos[identity],
                 tuple(position[o] for o in protos[identity].operand_ids),
-                tuple(callees[c] for c in protos[identity].called_computation_ids),
+                tuple(program.known(c) for c in protos[identity].called_computation_ids),
             )
             for index, identity in enumerate(ids)
         ]
@@ -126,7 +125,6 @@ class Program:
         self.proto = proto
         self._text_order = text_order or {}
         self._protos = {computation.id: computation for computation in proto.computations}
-        self._identity = {identity: identity for identity in self._protos}
         self._built: dict[int, Computation] = {}
         if proto.entry_computation_id not in self._protos:
             raise ValueError("the module names no entry computation")
@@ -142,10 +140,20 @@ class Program:
         if built is None:
             try:
                 proto = self._protos[identity]
-                built = self._built[identity] = Computation(proto, self._order(proto), self._identity)
+                built = self._built[identity] = Computation(self, proto, self._order(proto))
             except KeyError as error:
                 raise ValueError(f"the module refers to id {error}, which is not in it") from error
         return built
+
+    def known(self, identity: int) -> int:
+        """The id itself, if a computation of the module has it.
+
+        Raises:
+            KeyError: none has.
+        """
+        if identity not in self._protos:
+            raise KeyError(identity)
+        return identity
 
     def by_name(self, name: str) -> Computation | None:
         """The computation of this name."""

@@ -157,13 +157,12 @@ class Runs:
         endless = self._evaluator.grain is Grain.BODY or any(
             self._evaluator.holds(computation) for computation in called
         )
-        limit = None if endless else self._evaluator.driven // max(sum(map(len, called)), 1)
-        first = loop.reached
+        limit = None if endless else self._evaluator.steps + self._evaluator.driven
         while self._condition(frame, index, loop.reached):
             if loop.reached % 256 == 0:
                 total = trip_count(op) or "unknown"
                 self._evaluator.note(f"{op.name} in {frame.computation.name}: {loop.reached} of {total}")
-            if limit is not None and loop.reached - first > limit:
+            if limit is not None and self._evaluator.steps > limit:
                 return self._evaluator.rest_compiled(frame, op, self._carry(frame, index, loop.reached))
         if loop.unknown is not None:
             return Unknown(loop.unknown.reason, loop.unknown.origin)

@@ -152,6 +152,11 @@ class Session:
         """The newest state."""
         return self._state
 
+    @property
+    def left_out(self) -> int:
+        """How many instructions are not run any more, because XLA ended the process on them."""
+        return len(self._refused)
+
     # Commands.
 
     def start(self) -> None:

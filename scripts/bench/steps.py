@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""One step of the replay against one XLA compile of the same instruction, and warm steps against plain dispatches.
+"""One step of the replay against one XLA compile of the same instruction, and warm steps against plain
+dispatches.
 
-usage: steps.py FILE [COUNT]      FILE: HLO text or proto; COUNT: how many distinct instructions to try (default 100)
+usage: steps.py FILE [COUNT]      FILE: HLO text or proto; COUNT: how many distinct instructions to try
+    (default 100)
 
-A cold step cuts the instruction out, lowers it, compiles it and runs it on the host's values; the compile it is
+A cold step cuts the instruction out, lowers it, compiles it and runs it on the host's values; the compile it
+is
 compared with is that of the very same slice. Both are timed in turn in one process.
 """
 
@@ -60,14 +63,12 @@ def main(path: Path, count: int) -> None:
             warm.append(step)
         if len(cold) >= count:
             break
-    ratios = [a / b for a, b in zip(cold, compiles, strict=True)]
+    ratios = sorted(a / b for a, b in zip(cold, compiles, strict=True))
+    half, most = ratios[len(ratios) // 2], ratios[len(ratios) * 9 // 10]
+    cold_ms, compile_ms = (statistics.median(times) * 1e3 for times in (cold, compiles))
     print(f"{len(cold)} instructions compiled, {len(warm)} steps without a compile")
-    print(
-        f"cold step / XLA compile of it: p50 {statistics.median(ratios):.2f}, p90 {sorted(ratios)[len(ratios) * 9 // 10]:.2f}"
-    )
-    print(
-        f"p50 cold step {statistics.median(cold) * 1e3:.1f} ms, compile {statistics.median(compiles) * 1e3:.1f} ms"
-    )
+    print(f"cold step / XLA compile of it: p50 {half:.2f}, p90 {most:.2f}")
+    print(f"p50 cold step {cold_ms:.1f} ms, compile {compile_ms:.1f} ms")
     if warm:
         print(f"p50 step without a compile {statistics.median(warm) * 1e6:.0f} us")
 

@@ -28,7 +28,6 @@ def test_an_empty_directory(tmp_path: Path) -> None:
     assert lines[0] == f"{tmp_path} is empty."
     text = "\n".join(lines)
     assert f"XLA_FLAGS=--xla_dump_to={tmp_path} python train.py" in text
-    assert "hlo-tui run -- python train.py" in text
     assert "JAX_ENABLE_COMPILATION_CACHE=false" in text
 
 

@@ -1,0 +1,219 @@
+"""The commands as a person or a script runs them: output, messages, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.corpus import DATA, corpus_dir
+
+REPLAY = DATA / "replay"
+
+
+def run(*arguments: object, **kwargs: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "hlo_tui", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **kwargs)  # type: ignore[call-overload,no-any-return]
+
+
+def program(name: str, stage: str = "before_optimizations.txt") -> Path:
+    (found,) = REPLAY.glob(f"module_*.jit_{name}.{stage}")
+    return found
+
+
+def test_list_puts_every_file_in_one_place() -> None:
+    done = run("list", "--json", REPLAY)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    paths = [stage["path"] for module in found["modules"] for stage in module["stages"]]
+    paths += [entry["path"] for module in found["modules"] for entry in module["other"]]
+    paths += [entry["path"] for entry in found["other"]] + found["unrecognised"]
+    for module in found["modules"]:
+        paths += [path for stage in module["stages"] for path in stage.get("also", [])]
+    assert {module["name"] for module in found["modules"]} >= {"jit_scan", "jit_loop", "jit_branch"}
+    assert len(set(paths)) == len(paths)
+    assert found["unrecognised"] == ["programs.py"]
+
+
+def test_list_loads_neither_textual_nor_jax_nor_numpy() -> None:
+    code = (
+        "import sys; from hlo_tui.cli import main; main(['list', sys.argv[1]]); "
+        "heavy = {'textual', 'jax', 'jaxlib', 'numpy', 'google'}; "
+        "print(sorted({m.split('.')[0] for m in sys.modules} & heavy))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(REPLAY)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_show_tells_about_a_module_and_an_instruction() -> None:
+    module = json.loads(run("show", "--json", program("scan")).stdout)
+    assert (module["module"], module["scheduled"], module["num_partitions"]) == ("jit_scan", False, 1)
+    assert {c["kind"] for c in module["computations"]} >= {"entry", "while body", "while condition"}
+    assert module["instructions"] == sum(c["instructions"] for c in module["computations"])
+    tagged = run("show", "--json", program("quoted"), "add.1")
+    instruction = json.loads(tagged.stdout)
+    assert (instruction["opcode"], instruction["shape"]) == ("add", "f32[3]{0}")
+    assert instruction["frontend_attributes"] == {"breakpoint": "tensor:nan,inf", "number": "42"}
+    assert instruction["frames"][0]["file"] == "programs.py"
+    noted = json.loads(run("show", "--json", program("quoted"), "exp.1").stdout)
+    assert noted["frontend_attributes"] == {"note": 'he said "hi" {a=b}, c\\d', "greek": "π"}
+
+
+def test_replay_prints_one_object_a_line() -> None:
+    done = run("replay", "--json", program("product"))
+    assert (done.returncode, done.stderr) == (0, "")
+    start, stop, end = (json.loads(line) for line in done.stdout.splitlines())
+    assert (start["event"], start["module"], start["inputs"], start["faithful"]) == (
+        "start", "jit_product", "snapshot", True,
+    )  # fmt: skip
+    assert (stop["event"], stop["n"], stop["instruction"], stop["partition"]) == ("stop", 1, "mul.1", None)
+    assert stop["path"] == [{"computation": stop["computation"], "iteration": None}]
+    assert stop["value"]["first"] == pytest.approx([float(np.sin(1.0) * np.cos(1.0))])
+    assert (end["event"], end["self_check"], end["recorded"], end["unknown"]) == ("end", "match", "match", [])
+    assert end["outputs"][0]["dtype"] == "f32"
+
+
+def test_replay_takes_inputs_of_ones_own_and_stops_anywhere(tmp_path: Path) -> None:
+    np.savez(tmp_path / "in.npz", arg0=np.float32(0.5))
+    done = run(
+        "replay",
+        "--json",
+        "--inputs",
+        tmp_path / "in.npz",
+        "--break",
+        "op:sine",
+        "--break",
+        "cos.1",
+        program("product"),
+    )
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert events[0]["inputs"] == "npz"
+    values = {e["instruction"]: e["value"]["first"][0] for e in events[1:-1]}
+    assert values == pytest.approx({"sin.1": np.sin(0.5), "cos.1": np.cos(0.5)})
+
+
+def test_made_inputs_say_so() -> None:
+    start = json.loads(
+        run("replay", "--json", "--inputs", "made", "--seed", "7", program("product")).stdout.splitlines()[0]
+    )
+    assert (start["inputs"], start["seed"], start["faithful"]) == ("made", 7, False)
+    assert "made" in start["reasons"][0]
+
+
+def test_without_a_tag_it_says_how_to_tag() -> None:
+    done = run("replay", program("off"))
+    assert done.returncode == 0
+    assert "set_xla_metadata(y, breakpoint=True)" in done.stderr
+    assert "arguments cannot be tagged" in done.stderr
+
+
+def test_a_result_that_differs_from_the_recorded_one_is_exit_code_1(tmp_path: Path) -> None:
+    from hlo_tui.hlo.schema import hlo_pb2 as pb
+
+    snapshot = pb.HloSnapshot.FromString(program("product", "snapshot.*.pb").read_bytes())
+    snapshot.result.f32s[0] += 1
+    path = tmp_path / "module_0001.jit_product.snapshot.1.pb"
+    path.write_bytes(snapshot.SerializeToString())
+    done = run("replay", "--json", path)
+    assert done.returncode == 1
+    assert json.loads(done.stdout.splitlines()[-1])["recorded"] == "differs"
+
+
+def garbage(directory: Path) -> dict[str, Path]:
+    files = {
+        "empty.txt": b"",
+        "binary.txt": bytes(range(256)) * 40,
+        "other.txt": b"; ModuleID = 'm'\ndefine void @f() {\n  ret void\n}\n",
+        "cut.hlo.pb": program("product", "snapshot.*.pb").read_bytes()[:200],
+    }
+    for name, content in files.items():
+        (directory / name).write_bytes(content)
+    return {name: directory / name for name in files}
+
+
+@pytest.mark.parametrize("command", ["show", "replay"])
+@pytest.mark.parametrize("name", ["empty.txt", "binary.txt", "other.txt", "cut.hlo.pb"])
+def test_bad_files_get_a_message_and_exit_code_2(tmp_path: Path, command: str, name: str) -> None:
+    done = run(command, garbage(tmp_path)[name])
+    assert done.returncode in (2, 3)
+    assert name in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "arguments", [("list", "nowhere"), ("show", "nowhere"), ("replay", "nowhere"), ("nowhere",)]
+)
+def test_what_is_not_there_is_said(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "nowhere" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_empty_directory_says_which_flag_to_set(tmp_path: Path) -> None:
+    done = run("list", tmp_path)
+    assert done.returncode == 0
+    assert "--xla_dump_to" in done.stdout + done.stderr
+
+
+def test_a_directory_that_may_not_be_read_is_said(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may read everything")
+    (tmp_path / "closed").mkdir(mode=0)
+    done = run("list", tmp_path / "closed")
+    assert done.returncode == 2
+    assert "ermission" in done.stderr
+
+
+def test_text_that_xla_does_not_accept_is_exit_code_3(tmp_path: Path) -> None:
+    path = tmp_path / "bad.txt"
+    path.write_text("HloModule bad\n\nENTRY e {\n  ROOT x = f32[] frobnicate()\n}\n")
+    done = run("replay", path)
+    assert done.returncode == 3
+    assert "frobnicate" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_names_from_a_file_cannot_reach_the_terminal_as_escapes(tmp_path: Path) -> None:
+    text = program("product").read_text().replace("jit(product)/mul", "jit(product)/\x1b[2Jm\x07ul")
+    path = tmp_path / "escapes.txt"
+    path.write_text(text)
+    for command in (
+        ("show", path),
+        ("show", path, "mul.1"),
+        ("replay", path),
+        ("replay", "--break", "name:.*ul", path),
+    ):
+        done = run(*command)
+        assert done.returncode == 0, done.stderr
+        assert "\x1b" not in done.stdout + done.stderr
+        assert "\x07" not in done.stdout + done.stderr
+
+
+def test_version() -> None:
+    assert run("--version").stdout.startswith("hlo-tui 0.")
+
+
+def test_the_demonstration_stops_inside_a_loop_body(tmp_path: Path) -> None:
+    done = run("demo", "--headless", "--json", "--dir", tmp_path / "dump")
+    assert done.returncode == 0, done.stderr
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    stops = [event for event in events if event["event"] == "stop"]
+    inside = [[p["iteration"] for p in stop["path"] if p["iteration"] is not None] for stop in stops]
+    assert inside == [[0], [1], [2], [3], [4], [5], []]
+    assert [event["event"] for event in events].count("log") == 1
+    assert (events[0]["inputs"], events[-1]["recorded"]) == ("snapshot", "match")
+
+
+def test_every_dump_directory_of_the_collection_is_listed() -> None:
+    for directory in sorted((corpus_dir() / "dumps").iterdir()):
+        found = json.loads(run("list", "--json", directory).stdout)
+        assert found["unrecognised"] == [], directory.name
