@@ -297,7 +297,7 @@ class _Scanner:
 
     def _usual(self, block: bytes, lines: list[bytes], starts: array[int], first: int) -> bool:
         """Whether every line is an instruction, a head or an end of a computation; then they are taken."""
-        if not complete(lines[-1]):
+        if _REGULAR.match(lines[-1]) and not complete(lines[-1]):
             return False
         irregular = [] if _REGULAR.match(block) else [0]
         at = 0
