@@ -32,6 +32,7 @@ from hlo_tui.ui.messages import (
     Scanned,
     Searched,
     ShelfChanged,
+    ThemeChanged,
 )
 from hlo_tui.ui.opened import Want
 from hlo_tui.ui.pacing import Pacer
@@ -42,6 +43,7 @@ from hlo_tui.ui.replays import AnySession, MakeSession, ReplayOptions, Replays, 
 from hlo_tui.ui.rowsview import RowsView
 from hlo_tui.ui.screen import MainScreen
 from hlo_tui.ui.showing import Showing
+from hlo_tui.ui.themewatch import ThemeWatch
 from hlo_tui.ui.trail import Spot
 from hlo_tui.ui.treerows import Node, first_node, parents_of, place_of
 from hlo_tui.ui.watching import Watch
@@ -82,6 +84,7 @@ class HloTuiApp(App[None], inherit_bindings=False):
         super().__init__(ansi_color=True if theme.kind == "ansi" else None)
         self.paint = Paint(theme, ascii_only)
         self._themes = 0
+        self._theme_watch = ThemeWatch(theme, self.post_message)
         self.use_theme(theme)
         watch = Watch(root, poll, self.post_message)
         replays = Replays(replay or ReplayOptions(), self._tell, make)
@@ -100,10 +103,12 @@ class HloTuiApp(App[None], inherit_bindings=False):
     def on_mount(self) -> None:
         """Begin to watch."""
         self.desk.watch.start()
+        self._theme_watch.start()
 
     def on_unmount(self) -> None:
         """End the threads and the worker."""
         self.desk.watch.stop()
+        self._theme_watch.stop()
         self.reader.close()
         self.desk.replays.end()
 
@@ -154,7 +159,13 @@ class HloTuiApp(App[None], inherit_bindings=False):
         self.paint = Paint(theme, self.paint.ascii_only)
         self.theme = name
         if self.is_running:
+            self._theme_watch.change(theme)
             self.main.repaint(self.paint)
+
+    def on_theme_changed(self, message: ThemeChanged) -> None:
+        """A theme file was written: use it at once."""
+        self.use_theme(message.theme)
+        self.say(f"theme {message.theme.name} read again")
 
     # The dump.
 
@@ -269,7 +280,6 @@ class HloTuiApp(App[None], inherit_bindings=False):
         self.desk.text = self.desk.inspection = None
         self.desk.problem = message.error
         self.desk.task = ""
-        self.main.code.show(None)
         self.shown.everything(self.situation())
 
     def on_problem(self, message: Problem) -> None:
@@ -362,6 +372,8 @@ class HloTuiApp(App[None], inherit_bindings=False):
             before is None or before.status != "standing" or before.current is not state.current
         )
         if arrived and replays.want is not None:
+            if self.main.narrow:
+                self.main.go("code")
             if desk.wanted is not None and key_of(desk.wanted) == key_of(replays.want):
                 self.mark(follow=True)
             else:
@@ -425,4 +437,4 @@ class HloTuiApp(App[None], inherit_bindings=False):
     def _close_prompt(self) -> None:
         for prompt in self.main.query("#prompt"):
             prompt.remove()
-        self.main.go(self.main.pane)
+            self.main.go(self.main.pane)

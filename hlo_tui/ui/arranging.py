@@ -101,13 +101,13 @@ def _theme(app: HloTuiApp) -> None:
 
 @does("help")
 def _help(app: HloTuiApp) -> None:
-    rows = help_rows(app.situation())
+    now = app.situation()
 
     def chosen(key: Hashable) -> None:
         if isinstance(key, str):
             app.action_command(key)
 
-    app.push_screen(Popup(app.paint, "Keys", lambda _: rows), chosen)
+    app.push_screen(Popup(app.paint, "Keys", lambda width: help_rows(now, width)), chosen)
 
 
 @does("palette")

@@ -120,6 +120,14 @@ def _fold(text: str, tokens: list[Token], layouts: bool) -> list[Piece]:
                 pieces += [Piece(word, token.role), Piece(f"={{{MORE}}}", Role.CONFIG)]
             at = end
             continue
+        if token.role == Role.ATTRIBUTE and word == "frontend_attributes":
+            # The braces say enough: nothing else that stands alone has them.
+            at += 1
+            if at < len(tokens):
+                brace = text[tokens[at].start : tokens[at].end].lstrip("= ")
+                pieces.append(Piece(brace, tokens[at].role))
+                at += 1
+            continue
         if token.role == Role.COMMENT or (token.role == Role.LAYOUT and not layouts):
             at += 1
             continue

@@ -19,6 +19,7 @@ from hlo_tui.ui.glyphs import MORE, STANDING
 from hlo_tui.ui.marks import Marks
 from hlo_tui.ui.paint import Paint
 from hlo_tui.ui.rows import Row, Span, width_of
+from hlo_tui.ui.rowsview import Build
 
 # Columns in which matches are looked for; of a pattern that a person typed nothing is known.
 _MATCHED = 600
@@ -61,11 +62,20 @@ class CodeView(ScrollView, can_focus=True):
         super().__init__(id=id)
         self._paint = paint
         self.text: CodeText | None = None
+        self._blank: Build = lambda _: ()
         self.marks = Marks()
         self.pattern: re.Pattern[str] | None = None
         self.line = 0
         self._chosen = -1
         self._column = 0
+        self._hidden = True
+
+    def show_rows(self, build: Build) -> None:
+        """Show rows where there is no text."""
+        self._blank = build
+        if self.text is not None:
+            self.show(None)
+        self.refresh()
 
     def show(self, text: CodeText | None, line: int = 0) -> None:
         """Show a text with the cursor on a line."""
@@ -182,8 +192,11 @@ class CodeView(ScrollView, can_focus=True):
         self.refresh()
 
     def on_resize(self) -> None:
-        """The width decides how much of a line is shown."""
+        """The width decides how much of a line is shown; a view that was hidden finds its cursor again."""
+        hidden, self._hidden = self._hidden, self.size.height == 0
         self.resized()
+        if hidden and not self._hidden:
+            self.go_to(self.line, center=True)
 
     def on_focus(self) -> None:
         """The cursor looks different now."""
@@ -210,7 +223,8 @@ class CodeView(ScrollView, can_focus=True):
         width = self.scrollable_content_region.width
         line = self._line_at(y)
         if line is None or self.text is None:
-            return self._paint.row(Row(), width)
+            rows = self._blank(width) if self.text is None else ()
+            return self._paint.row(rows[y] if y < len(rows) else Row(), width)
         over = ""
         if line == self.line:
             over = "cursor" if self.has_focus else "cursor_away"

@@ -27,6 +27,7 @@ class Situation:
         earlier, later: whether there is a stage before or after this one.
         changed: whether the open file was replaced.
         task: whether something is being read or searched.
+        empty: whether there is no module, and a command to copy instead of a line.
     """
 
     pane: str = "modules"
@@ -46,6 +47,7 @@ class Situation:
     later: bool = False
     changed: bool = False
     task: bool = False
+    empty: bool = False
 
 
 Check = Callable[[Situation], str | None]
@@ -84,6 +86,10 @@ def _opened(now: Situation) -> str | None:
 
 def _scanned(now: Situation) -> str | None:
     return _opened(now) or (None if now.scanned else "the file is still being read")
+
+
+def _copyable(now: Situation) -> str | None:
+    return None if now.empty else _scanned(now)
 
 
 def _hlo(now: Situation) -> str | None:
@@ -232,8 +238,8 @@ COMMANDS = (
             help="Fold or open the computation under the cursor."),
     Command("fold_all", ("Z",), "fold all", CODE, _scanned,
             help="Fold all computations, or open them all."),
-    Command("copy", ("y",), "copy", CODE, _scanned,
-            help="Copy the line as it is in the file."),
+    Command("copy", ("y",), "copy", CODE, _copyable,
+            help="Copy the line as it is in the file; the command that makes a job dump, where nothing is."),
     Command("stage_previous", ("left_square_bracket",), "stage before", MODULES,
             _when("earlier", "there is no stage before this one"), "stage",
             help="Show the same place one stage or pass earlier."),

@@ -136,6 +136,7 @@ class Desk:
             later=self.stage_beside(1) is not None,
             changed=self.changed,
             task=bool(self.task),
+            empty=opened is None and self.shelf is not None and bool(self.shelf.explanation),
         )
 
     def replay_view(self, now: float) -> ReplayView:

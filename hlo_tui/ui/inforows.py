@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hlo_tui.dump.words import count_text, size_text
+from hlo_tui.hlo.frames import SourceFrame
 from hlo_tui.hlo.instruction import Instruction
+from hlo_tui.hlo.tags import stops
 from hlo_tui.hlo.visible import visible
-from hlo_tui.ui.glyphs import MORE, TAGGED
+from hlo_tui.ui.glyphs import DOT, MORE, TAGGED
 from hlo_tui.ui.inspection import Inspection, Ref
 from hlo_tui.ui.rows import Row, Span, row, wrap
 from hlo_tui.ui.valuerows import Json, first_spans, summary_spans
@@ -44,7 +46,7 @@ def build(found: Inspection, value: Json | None, valued: bool, width: int) -> li
     if found.instruction is not None:
         rows += _attributes(found.instruction, width)
     if found.raw:
-        rows += [row(), row(Span("in the file", "heading"), right=[Span(size_text(found.size), "count")])]
+        rows += [row(), row(Span(" in the file", "heading"), right=[Span(size_text(found.size), "count")])]
         rows += wrap(
             found.raw.strip() + (f" {MORE}" if found.size > len(found.raw) else ""), width, "muted", " "
         )
@@ -53,30 +55,57 @@ def build(found: Inspection, value: Json | None, valued: bool, width: int) -> li
 
 def _head(found: Inspection, width: int) -> Iterator[Row]:
     if found.kind == "text":
-        yield row(Span(f"line {found.line + 1:,}", "title"))
+        yield row(Span(f" line {found.line + 1:,}", "title"))
         return
-    yield row(Span(f"{'' if found.kind == 'module' else '%'}{found.title}", "title"))
     instruction = found.instruction
     if instruction is None:
-        words = f"{found.role} computation" if found.kind == "computation" else "module"
-        yield from wrap(words, width, "text")
+        sign = "" if found.kind == "module" else "%"
+        yield from wrap(f"{sign}{found.title}", width, "title", " ")
+        yield row(Span(f" {found.role} computation" if found.kind == "computation" else " module"))
     else:
-        what = [Span(visible(instruction.opcode or "?"), "opcode"), Span(" gives ", "muted")]
-        yield row(*what, Span(size_text(instruction.shape.byte_size), "count"))
-        yield from wrap(visible(instruction.shape.text), width, "shape", " ")
-        if instruction.damaged:
-            yield from wrap(f"cannot be read in full: {visible(instruction.damaged)}", width, "problem")
-        if instruction.elided:
-            yield from wrap("its values are not in the text", width, "missing")
-        where = f"{'root of ' if instruction.is_root else 'in '}{found.computation}"
-        yield from wrap(f"{where}, {found.role}" if found.role else where, width, "muted")
+        yield from wrap(f"%{found.title}", width, "title", " ")
+        yield from _what(instruction, width)
+        yield from _where(found, width)
     for fact in found.facts:
-        yield from wrap(fact, width, "text")
+        yield from wrap(fact, width, "text", " ")
+
+
+def _what(instruction: Instruction, width: int) -> Iterator[Row]:
+    opcode, shape = visible(instruction.opcode or "?"), visible(instruction.shape.text)
+    size = [Span(size_text(instruction.shape.byte_size), "count")]
+    if len(opcode) + len(shape) + len(size[0].text) + 3 <= width:
+        yield row(" ", Span(shape, "shape"), Span(f" {opcode}", "opcode"), right=size)
+    else:
+        yield row(" ", Span(opcode, "opcode"), right=size)
+        yield from wrap(shape, width, "shape", " ")
+    if instruction.damaged:
+        yield from wrap(f"cannot be read in full: {visible(instruction.damaged)}", width, "problem", " ")
+    if instruction.elided:
+        yield from wrap("its values are not in the text", width, "missing", " ")
+
+
+def _where(found: Inspection, width: int) -> Iterator[Row]:
+    if found.frames:
+        frame = found.frames[0]
+        yield from wrap(visible(f"{_file(frame)} {frame.function}"), width, "text", " ")
+        if found.source[0]:
+            yield from wrap(found.source[0], width, "source", "   ")
+    for tag in found.tags:
+        if tag.is_user_key:
+            sign = TAGGED if stops({tag.key: tag.value}) else DOT
+            yield from wrap(visible(f'{sign} {tag.key}="{tag.value}"'), width, "tag", " ")
+    where = "root of" if found.instruction is not None and found.instruction.is_root else "in"
+    role = f", {found.role}" if found.role else ""
+    yield from wrap(f"{where} %{found.computation}{role}", width, "muted", " ")
+
+
+def _file(frame: SourceFrame) -> str:
+    return f"{frame.file.rsplit('/', 1)[-1]}:{frame.line}"
 
 
 def _value(value: Json | None, width: int) -> Iterator[Row]:
     yield row()
-    yield row(Span("value", "heading"))
+    yield row(Span(" value", "heading"))
     parts = summary_spans(value)
     line: list[Span] = []
     used = 1
@@ -97,7 +126,7 @@ def _refs(title: str, refs: tuple[Ref, ...], found: Inspection, base: int) -> It
         return
     yield row()
     count = [Span(str(len(refs) + found.more), "count")] if len(refs) + found.more > 1 else []
-    yield row(Span(title, "heading"), right=count)
+    yield row(Span(f" {title}", "heading"), right=count)
     if not refs:
         yield row(Span(" nothing" if found.complete else f" {MORE}", "muted"))
     for place, ref in enumerate(refs):
@@ -115,41 +144,39 @@ def _frames(found: Inspection, width: int) -> Iterator[Row]:
     if not found.frames and not op_name:
         return
     yield row()
-    yield row(Span("made by", "heading"))
+    yield row(Span(" made by", "heading"))
     if op_name:
         yield from wrap(visible(op_name), width, "op_name", " ")
     for frame, source in zip(found.frames, found.source, strict=True):
-        file = visible(frame.file.rsplit("/", 1)[-1])
-        function = f"  {visible(frame.function)}" if frame.function else ""
-        yield row(" ", Span(f"{file}:{frame.line}", "text"), Span(function, "muted"))
+        yield row(" ", Span(visible(_file(frame))), Span(f"  {visible(frame.function)}", "muted"))
         if source:
             yield from wrap(source, width, "source", "   ")
     if found.frames and not any(found.source):
-        yield from wrap(f"{visible(found.frames[0].file)} is not on this machine", width, "muted", " ")
+        yield row(Span(" the source is not on this machine", "muted"))
 
 
 def _tags(found: Inspection, width: int) -> Iterator[Row]:
-    if not found.tags:
+    """The tags of a whole module, to jump to; those that only compilers read come last for an instruction."""
+    tags = found.tags if found.kind == "module" else [tag for tag in found.tags if not tag.is_user_key]
+    if not tags:
         return
     yield row()
-    several = found.kind == "module"
-    title = count_text(len(found.tags) + found.more, "tag") if several else "tags"
-    yield row(Span(title, "heading"))
-    for place, tag in enumerate(found.tags):
-        words = f'{visible(tag.key)}="{visible(tag.value)}"'
-        role = "tag" if tag.is_user_key else "muted"
-        sign = f"{TAGGED} " if tag.key == "breakpoint" else "  "
-        lines = wrap(words, width - 3, role)
-        for at, line in enumerate(lines):
-            yield row(Span(f" {sign if at == 0 else '  '}", "tagged"), *line.spans)
-        if several:
-            where = f"{tag.file.rsplit('/', 1)[-1]}:{tag.line}" if tag.file else ""
-            key = TagJump(tag.computation, tag.instruction, place)
-            yield row(
-                Span(f"   %{visible(tag.instruction)}", "name"),
-                right=[Span(visible(where), "place")],
-                key=key,
-            )
+    if found.kind != "module":
+        yield row(Span(" for the compiler", "heading"))
+        for tag in tags:
+            yield from wrap(visible(f'{tag.key}="{tag.value}"'), width, "muted", " ")
+        return
+    yield row(Span(f" {count_text(len(found.tags) + found.more, 'tag')}", "heading"))
+    for place, tag in enumerate(tags):
+        where = f"{tag.file.rsplit('/', 1)[-1]}:{tag.line}" if tag.file else ""
+        key = TagJump(tag.computation, tag.instruction, place)
+        yield row(
+            f" {TAGGED} ",
+            Span(f"%{visible(tag.instruction)}"),
+            right=[Span(visible(where), "place")],
+            key=key,
+        )
+        yield from wrap(visible(f'{tag.key}="{tag.value}"'), width, "tag", "   ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +195,7 @@ def _attributes(instruction: Instruction, width: int) -> Iterator[Row]:
     if not others:
         return
     yield row()
-    yield row(Span("with", "heading"))
+    yield row(Span(" with", "heading"))
     for key, text in others.items():
         yield from wrap(visible(f"{key}={text[:2000]}"), width, "text", " ")
 

@@ -9,6 +9,7 @@ from textual.message import Message
 if TYPE_CHECKING:
     from hlo_tui.errors import HloTuiError
     from hlo_tui.replay.session import State
+    from hlo_tui.theme.theme import Theme
     from hlo_tui.ui.inspection import Inspection
     from hlo_tui.ui.marks import Marks
     from hlo_tui.ui.opened import Opened, Want
@@ -40,6 +41,14 @@ class ReplayChanged(Message):
     def can_replace(self, message: Message) -> bool:
         """Only the newest state of a session counts."""
         return isinstance(message, ReplayChanged) and message.session is self.session
+
+
+class ThemeChanged(Message):
+    """The theme's files say something else now."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.theme = theme
 
 
 class Problem(Message):

@@ -24,7 +24,7 @@ class Popup(ModalScreen[Hashable]):
 
     CSS = """
     Popup { align: center middle; background: $background; }
-    Popup > Vertical { width: 90%; max-width: 110; height: 90%; }
+    Popup > Vertical { width: 100%; max-width: 124; height: 100%; }
     Popup RowsView { height: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -74,37 +74,38 @@ class Popup(ModalScreen[Hashable]):
         self.dismiss(None)
 
 
-def help_rows(now: Situation) -> list[Row]:
+def help_rows(now: Situation, width: int) -> list[Row]:
     """The keys that do something now, by group; then those that do not, with the reason."""
     rows: list[Row] = []
     groups: dict[str, list[Row]] = {}
     off: list[Row] = []
+    title_width = 26 if width >= _WIDE else 0
     for command in COMMANDS:
         if not command.keys:
             continue
-        keys = f"  {shown_keys(command):<20}"
+        keys = f"  {shown_keys(command):<20} "
         reason = command.check(now)
-        if reason is None:
-            line = row(Span(keys, "key"), Span(f"{command.title:<26}", "strong"), Span(command.help, "muted"))
-            groups.setdefault(command.group, []).append(Row(line.spans, (), command.id))
-        else:
-            off.append(
-                row(Span(keys, "key_off"), Span(f"{command.title:<26}", "key_off"), Span(reason, "muted"))
-            )
+        title = f"{command.title:<{title_width}} "
+        if reason is not None:
+            off.append(row(Span(keys, "key_off"), Span(title, "key_off"), Span(reason, "muted")))
+            continue
+        words = [Span(title, "strong"), Span(command.help, "muted")] if title_width else [Span(command.help)]
+        groups.setdefault(command.group, []).append(row(Span(keys, "key"), *words, key=command.id))
     for group, lines in groups.items():
-        rows += [row(Span(group, "heading")), *lines, row()]
+        rows += [row(Span(f" {group}", "heading")), *lines, row()]
+    rows.append(row(Span(" In lists and in the code", "heading")))
+    rows += [row(Span(f"  {key:<20} ", "key"), Span(words, "muted")) for key, words in _WALKING]
     if off:
-        rows += [row(Span("Not now, because", "heading")), *off, row()]
-    rows.append(row(Span("In lists and in the code", "heading")))
-    for key, words in _WALKING:
-        rows.append(row(Span(f"  {key:<20}", "key"), Span(words, "muted")))
+        rows += [row(), row(Span(" Not now", "heading")), *off]
     return rows
 
 
+_WIDE = 100
 _WALKING = (
-    ("arrows, j k, space", "by row; left and right: by name in the code, fold and open in the modules"),
-    ("page up, page down", "by window"),
-    ("< >, shift+arrows", "move the window over a long line; home and end: to its ends"),
+    ("up down, j k", "by row"),
+    ("left right", "code: from name to name; modules: fold and unfold"),
+    ("page up, page down", "by window; space too"),
+    ("< >, shift+arrows", "over a long line; home and end go to its ends"),
 )
 
 

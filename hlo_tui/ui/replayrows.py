@@ -95,6 +95,17 @@ def status(state: State, now: float) -> str:
     return "replay at its end" if state.at == "end" else "replay at its beginning"
 
 
+def value_row(state: State) -> Row:
+    """Where a replay stands and the value there, for a screen without room for more."""
+    stop = state.current
+    if stop is None:
+        return row(Span(f" {status(state, state.since)}", "muted"))
+    iteration = iteration_text(stop.event)
+    words = f" stop {state.number}" if state.number else " at"
+    spans = [Span(words, "strong"), Span(f"  {iteration}  " if iteration else "  ", "strong")]
+    return row(*spans, Span(f"%{visible(stop.instruction)}  ", "definition"), *summary_spans(stop.summary))
+
+
 def _before(view: ReplayView, width: int) -> Iterator[Row]:
     if view.tagged is None:
         yield row(Span(" The replay begins with c, when a module is open.", "muted"))

@@ -97,7 +97,7 @@ class RowsView(ScrollView, can_focus=True):
         before, key, at = self._rows, self.key, self._cursor
         scroll = self.scroll_offset.y
         self._rows = self._build(width)
-        self._cursor = self._find(key, at)
+        self._cursor = self._find(key, max(at, 0) if self.has_focus else at)
         if self.virtual_size.height != len(self._rows):
             self.virtual_size = Size(width, len(self._rows))
         if key is not None and at >= 0 and self._cursor != at:
@@ -166,8 +166,7 @@ class RowsView(ScrollView, can_focus=True):
     def on_focus(self) -> None:
         """The cursor looks different now."""
         if self._cursor < 0:
-            first = self._next(0, 1)
-            self._cursor = -1 if first is None else first
+            self._cursor = self._find(None, 0)
         self._refresh_row(self._cursor)
 
     def on_blur(self) -> None:

@@ -36,7 +36,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     #info { width: 32; border-left: solid $rule; }
     #replay { height: auto; display: none; }
     #replay-rows { height: 6; }
-    #brief { display: none; }
+    #brief, #value { display: none; }
     MainScreen.-ascii #code, MainScreen.-ascii #info { border-left: ascii $rule; }
     MainScreen.-replaying #replay { display: block; }
     MainScreen.-tall #replay-rows { height: 9; }
@@ -51,7 +51,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     MainScreen.-narrow.-modules #modules, MainScreen.-narrow.-code #code, MainScreen.-narrow.-info #info,
     MainScreen.-narrow.-replay #replay { display: block; }
     MainScreen.-narrow.-replay #body { display: none; }
-    MainScreen.-narrow.-code #brief { display: block; }
+    MainScreen.-narrow.-code #brief, MainScreen.-narrow.-code.-replaying #value { display: block; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(",".join(command.keys), f"app.command('{command.id}')", command.title, show=False)
@@ -77,6 +77,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.replay_title = Bar(paint, id="replay-title")
         self.replay = RowsView(paint, id="replay-rows")
         self.brief = Bar(paint, id="brief")
+        self.value = Bar(paint, id="value")
         self.footer = Bar(paint, id="footer")
 
     def compose(self) -> ComposeResult:
@@ -96,6 +97,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             yield self.replay_title
             yield self.replay
         yield self.brief
+        yield self.value
         yield self.footer
 
     @property

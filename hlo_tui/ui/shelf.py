@@ -93,6 +93,7 @@ class Shelf:
         mtime_ns: time of the last change, nanoseconds since 1970; 0 where there are no files.
         peeks: what is known of the modules that have been looked into.
         reasons: why modules were compiled again, where that is known.
+        explanation: why there is no module, where there is none.
     """
 
     groups: tuple[Group, ...] = ()
@@ -103,6 +104,7 @@ class Shelf:
     mtime_ns: int = 0
     peeks: Mapping[ModuleKey, Peek] = field(default_factory=dict)
     reasons: Mapping[ModuleKey, str] = field(default_factory=dict)
+    explanation: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:

@@ -19,11 +19,11 @@ class Showing:
     def __init__(self, screen: MainScreen, desk: Desk) -> None:
         self._screen = screen
         self._desk = desk
-        self._empty: tuple[str, ...] = ()
 
     def everything(self, now: Situation) -> None:
         """Show all of the state."""
         self.tree()
+        self.code()
         self.info()
         self.replay()
         self.bars(now)
@@ -33,7 +33,20 @@ class Showing:
         shelf, view = self._desk.shelf, self._desk.tree
         if shelf is None:
             return
-        self._screen.modules.show(lambda width: treerows.build(shelf, view, width))
+        if self._screen.narrow and shelf.explanation and not (shelf.other or shelf.unrecognised):
+            self._screen.modules.show(lambda width: titles.empty_rows(shelf, self._desk.mode, width))
+        else:
+            self._screen.modules.show(lambda width: treerows.build(shelf, view, width))
+
+    def code(self) -> None:
+        """Show why there is no code, where there is none; code itself is shown by what opens it."""
+        problem, shelf, mode = self._desk.problem, self._desk.shelf, self._desk.mode
+        if self._desk.text is not None:
+            return
+        if problem is not None:
+            self._screen.code.show_rows(lambda width: titles.problem_rows(problem, width))
+        elif shelf is not None and shelf.explanation:
+            self._screen.code.show_rows(lambda width: titles.empty_rows(shelf, mode, width))
 
     def info(self) -> None:
         """Show what is known of the line under the cursor, or why there is no line."""
@@ -41,8 +54,6 @@ class Showing:
 
     def _info(self, width: int) -> Sequence[Row]:
         desk, found = self._desk, self._desk.inspection
-        if desk.problem is not None:
-            return titles.problem_rows(desk.problem, width)
         if found is None:
             return [row(Span(" nothing is open", "muted"))] if desk.opened is None else ()
         state = desk.replays.state if desk.replays.is_of(desk.opened) else None
@@ -66,11 +77,14 @@ class Showing:
         desk, screen = self._desk, self._screen
         width = screen.size.width
         screen.header.show(
-            titles.header(desk.root, desk.shelf, desk.mode, desk.follow, screen.pane, screen.narrow)
+            titles.header(desk.root, desk.shelf, desk.mode, desk.follow, screen.pane, width, screen.narrow)
         )
         line = screen.code.line
         screen.title_bar.show(titles.code_title(desk.text, line, screen.pane == "code", desk.changed))
         screen.footer.show(footer(now, self._status(), width))
+        state = desk.replays.state
+        if state is not None:
+            screen.value.show(replayrows.value_row(state))
         if desk.inspection is not None:
             screen.brief.show(inforows.brief(desk.inspection, width))
         elif desk.problem is not None:

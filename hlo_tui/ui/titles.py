@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from hlo_tui.dump.words import count_text, size_text
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
 from hlo_tui.ui.codetext import CodeText
-from hlo_tui.ui.glyphs import DOT, TAGGED
-from hlo_tui.ui.rows import Row, Span, row, wrap
+from hlo_tui.ui.glyphs import DOT, MORE, TAGGED
+from hlo_tui.ui.rows import Row, Span, row, width_of, wrap
 from hlo_tui.ui.shelf import Shelf
 from hlo_tui.ui.treerows import clock
 
@@ -21,23 +19,35 @@ _PANES = (
 )
 
 
-def header(root: str, shelf: Shelf | None, mode: str, follow: bool, pane: str, narrow: bool) -> Row:
+def header(
+    root: str, shelf: Shelf | None, mode: str, follow: bool, pane: str, width: int, narrow: bool
+) -> Row:
     """The first line: what is watched, how, and how much there is."""
-    left = [Span(" hlo-tui ", "title"), Span(f" {visible(root)}", "status")]
-    facts: list[Span] = [Span(mode or "looking", "live" if mode else "busy")]
+    right: list[Span] = [Span(mode or "looking", "live" if mode else "busy")]
     if follow:
-        facts.append(Span(" follows new modules", "notice"))
+        right.append(Span(f" {DOT} follows", "notice"))
     if shelf is not None:
-        words = [f"last file {clock(shelf.mtime_ns)}" if shelf.mtime_ns else "no file yet"]
-        if not narrow:
-            words.append(count_text(shelf.files, "file"))
-        words.append(count_text(shelf.count, "module"))
-        facts.append(Span("".join(f" {DOT} {word}" for word in words), "muted"))
+        right.append(Span("".join(f" {DOT} {word}" for word in _counts(shelf, narrow)), "muted"))
     if narrow:
-        facts.append(Span("   "))
-        for key, name, of in _PANES:
-            facts.append(Span(f"{key} {name} ", "title" if of == pane else "title_away"))
-    return Row(tuple(left), (*facts, Span(" ")))
+        right.append(Span("  "))
+        for key, words, of in _PANES:
+            right += [Span(f" {key}", "key"), Span(f" {words}", "title" if of == pane else "title_away")]
+    program = " hlo-tui "
+    path = _tail(visible(root), width - width_of(right) - len(program) - 3)
+    return Row((Span(program, "title"), Span(f" {path}", "status")), (*right, Span(" ")))
+
+
+def _counts(shelf: Shelf, narrow: bool) -> list[str]:
+    modules = count_text(shelf.count, "module")
+    if narrow:
+        return [modules]
+    last = f"last file {clock(shelf.mtime_ns)}" if shelf.mtime_ns else "no file yet"
+    return [last, count_text(shelf.files, "file"), modules]
+
+
+def _tail(path: str, room: int) -> str:
+    """The end of a path where there is no room for all of it."""
+    return path if len(path) <= room else MORE + path[len(path) - max(8, room - 1) :]
 
 
 def code_title(text: CodeText | None, line: int, focused: bool, changed: bool) -> Row:
@@ -78,16 +88,24 @@ def problem_rows(problem: HloTuiError, width: int) -> list[Row]:
     return rows
 
 
-def empty_rows(lines: Sequence[str], mode: str, width: int) -> list[Row]:
-    """Why a dump is empty and what to do."""
+def empty_rows(shelf: Shelf, mode: str, width: int) -> list[Row]:
+    """Why there is no module, and what to do."""
     rows = [row()]
-    for line in lines:
+    for line in shelf.explanation:
         head, colon, command = line.partition(": ")
-        if colon and ("XLA_FLAGS" in command or command.startswith("hlo-tui ")):
-            rows += [row(), *wrap(f"{head}:", width, "text", "  "), *wrap(command, width, "strong", "      ")]
+        if colon and ("XLA_FLAGS=" in command or command.startswith("hlo-tui ")):
+            rows += [
+                row(),
+                *wrap(f"{head}:", width - 2, "text", "  "),
+                row(Span(f"      {command}", "strong")),
+            ]
         elif line.startswith("- "):
-            rows += wrap(line, width, "muted", "  ")
+            first, *rest = wrap(line[2:], width - 6, "muted", "    ")
+            rows += [row(Span("  - ", "muted"), *first.spans[1:]), *rest]
         else:
-            rows += [row(), *wrap(line, width, "text", "  ")]
-    rows += [row(), row(Span(f"  {mode}: what comes is shown here at once.", "live"))]
-    return rows
+            rows += [row(), *wrap(line, width - 2, "text", "  ")]
+    return [
+        *rows,
+        row(),
+        row(Span(f"  {mode}: ", "live"), Span("what comes is shown here at once.", "muted")),
+    ]

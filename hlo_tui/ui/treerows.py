@@ -162,6 +162,8 @@ def build(shelf: Shelf, view: TreeView, width: int) -> list[Row]:
         rows += _loose(kind, files, name, view, words)
     if words and not rows:
         add(row(Span(" nothing matches", "muted")))
+    if not rows:
+        add(row(Span(" no module yet", "muted")))
     return rows
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hlo_tui.hlo.visible import visible
-from hlo_tui.ui.glyphs import BARS, DOT, MINUS
+from hlo_tui.ui.glyphs import BARS, MINUS
 from hlo_tui.ui.rows import Span
 
 Json = Mapping[str, Any]
@@ -105,22 +105,22 @@ def largest(summary: Json | None) -> float | None:
 
 
 def path_text(event: Json) -> str:
-    """The way from the entry to where an event is, with the iterations of loops."""
+    """The way from the entry to where an event is; of outer loops with the iteration, from 1."""
+    steps = event["path"]
+    inner = max((at for at, step in enumerate(steps) if step.get("iteration") is not None), default=-1)
     parts = []
-    for step in event["path"]:
+    for at, step in enumerate(steps):
         iteration = step.get("iteration")
-        parts.append(visible(str(step["computation"])) + (f" [{iteration}]" if iteration is not None else ""))
-    return f" {DOT} ".join(parts)
+        which = f" ({iteration + 1:,})" if iteration is not None and at != inner else ""
+        parts.append(visible(str(step["computation"])) + which)
+    return " › ".join(parts)
 
 
 def iteration_text(event: Json) -> str:
-    """Which iteration of how many of the innermost loop, empty outside of loops."""
+    """Which iteration, from 1, of how many of the innermost loop; empty outside of loops."""
     iterations = [step["iteration"] for step in event["path"] if step.get("iteration") is not None]
     if not iterations:
         return ""
     trips = event.get("trips")
-    return (
-        f"iteration {iterations[-1] + 1:,} of {trips:,}"
-        if trips is not None
-        else f"iteration {iterations[-1] + 1:,}"
-    )
+    of = f" of {trips:,}" if trips is not None else ""
+    return f"iteration {iterations[-1] + 1:,}{of}"

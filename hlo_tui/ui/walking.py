@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from hlo_tui.dump.doctor import dump_command
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import decode
 from hlo_tui.ui.handlers import answers, does
@@ -192,7 +193,10 @@ def _fold_all(app: HloTuiApp) -> None:
 @does("copy")
 def _copy(app: HloTuiApp) -> None:
     code = app.main.code
-    if code.text is not None:
-        data = code.text.raw(code.line)[:_COPIED]
-        app.copy_to_clipboard(data.decode("utf-8", "replace"))
-        app.say(f"copied {len(data):,} bytes of line {code.line + 1:,}: {decode(data[:30])}")
+    if code.text is None:
+        app.copy_to_clipboard(dump_command(app.desk.root))
+        app.say("copied the command")
+        return
+    data = code.text.raw(code.line)[:_COPIED]
+    app.copy_to_clipboard(data.decode("utf-8", "replace"))
+    app.say(f"copied {len(data):,} bytes of line {code.line + 1:,}: {decode(data[:30])}")

@@ -6,9 +6,11 @@ import os
 import queue
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from hlo_tui.dump.catalog import Catalog
+from hlo_tui.dump.doctor import explain_empty
 from hlo_tui.dump.edges import Edges
 from hlo_tui.dump.files import Changes, File, Stamp
 from hlo_tui.dump.modules import Module, ModuleKey
@@ -32,7 +34,7 @@ class Watch:
         self._peeks: dict[ModuleKey, Peek] = {}
         self._seen: dict[ModuleKey, Stamp] = {}
         self._queue: queue.SimpleQueue[Module | None] = queue.SimpleQueue()
-        self._mode = ""
+        self._mode: Callable[[], str] = str
         self._stop: Callable[[], None] = lambda: None
         self.is_directory = not root.is_file()
 
@@ -56,7 +58,7 @@ class Watch:
 
             watcher = Watcher(self._root, self._take, poll=self._poll)
             self._stop = watcher.stop
-            self._mode = "live" if watcher.mode == "events" else "polling"
+            self._mode = lambda: "live" if watcher.mode == "events" else "polling"
             watcher.start()
             return
         from hlo_tui.dump.listing import load
@@ -66,7 +68,7 @@ class Watch:
         except HloTuiError as error:
             self._post(Problem(error))
             return
-        self._mode = "a log" if listing.log else "one file"
+        self._mode = lambda: "a log" if listing.log else "one file"
         self._take(Changes(tuple(listing.catalog.files.values())))
 
     def _take(self, changes: Changes) -> None:
@@ -76,12 +78,14 @@ class Watch:
                 self._peeks.pop(key, None)
                 self._seen.pop(key, None)
             shelf = shelve(self._catalog, self._peeks)
+        if not shelf.count and self.is_directory:
+            shelf = replace(shelf, explanation=tuple(explain_empty(self._root)))
         self._tell(shelf, changes.notices)
         for module in (*delta.added, *delta.changed):
             self._queue.put(module)
 
     def _tell(self, shelf: Shelf, notices: tuple[str, ...] = ()) -> None:
-        self._post(ShelfChanged(shelf, notices, self._mode))
+        self._post(ShelfChanged(shelf, notices, self._mode()))
 
     def _look_into(self) -> None:
         """Read the beginnings of modules, the newest news first told in batches."""
