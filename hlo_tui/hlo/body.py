@@ -18,6 +18,7 @@ from hlo_tui.hlo.structure import Structure
 
 _BLOCK = 1 << 20
 _LONGEST = 1 << 24
+_KEPT_BYTES = 1 << 22
 _NAME_BYTES = 4096
 # Longer ones are not written by hand: where lines and instructions are equally many, each is the other.
 _HAND_WRITTEN = 1 << 18
@@ -40,6 +41,7 @@ class Body:
         self._end = lines.span(computation.last)[1]
         self.bytes = self._end - self._begin
         self._nested = outline.nested(computation)
+        self._instructions: tuple[Instruction, ...] | None = None
         plain = computation.instructions == computation.last - computation.line - 1 and not self._nested
         self._places: _Places = (
             _LinePlaces(lines, computation)
@@ -50,11 +52,16 @@ class Body:
     def __len__(self) -> int:
         return len(self._places.lines)
 
-    @cached_property
+    @property
     def instructions(self) -> tuple[Instruction, ...]:
-        """All of them, taken apart."""
+        """All of them, taken apart; kept where they are not very many."""
+        if self._instructions is not None:
+            return self._instructions
         found = (self.at(index) for index in range(len(self)))
-        return tuple(instruction for instruction in found if instruction is not None)
+        instructions = tuple(instruction for instruction in found if instruction is not None)
+        if self.bytes <= _KEPT_BYTES:
+            self._instructions = instructions
+        return instructions
 
     @cached_property
     def by_name(self) -> Mapping[str, Instruction]:
@@ -151,19 +158,19 @@ class _FoundPlaces:
     """Where the line machine finds instructions, which may share lines or take several."""
 
     def __init__(self, source: Source, lines: LineIndex, outline: Outline, computation: Computation) -> None:
-        outermost = outline.outermost(computation)
-        finder = _Finder(computation.index - outermost.index)
+        finder = _Finder()
         machine = Structure(finder)
-        for number in range(outermost.line, outermost.last + 1):
+        if outline.is_nested(computation):
+            machine.skip(True, b"calls=")
+        for number in range(computation.line, computation.last + 1):
             start, end = lines.span(number)
-            if number == outermost.line:
-                start = outline.start(outermost)
+            if number == computation.line:
+                start = outline.start(computation)
             finder.line_start = start
             machine.feed(number, source.read(start, min(end - start, _LONGEST)))
-        machine.finish(outermost.last)
         self.lines: Sequence[int] = finder.lines
         self._starts = finder.starts
-        self._end = finder.end if finder.end >= 0 else lines.span(outermost.last)[1]
+        self._end = finder.end if finder.end >= 0 else lines.span(computation.last)[1]
 
     def span(self, index: int) -> tuple[int, int]:
         following = index + 1
@@ -177,12 +184,10 @@ _Places = _LinePlaces | _FoundPlaces
 
 
 class _Finder:
-    """Keeps the instructions of one of the computations that the machine comes by."""
+    """Keeps the instructions of the first computation that the machine comes by."""
 
-    def __init__(self, wanted: int) -> None:
-        self._wanted = wanted
-        self._opened = 0
-        self._open: list[int] = []
+    def __init__(self) -> None:
+        self._depth = 0
         self.line_start = 0
         self.lines = array("I")
         self.starts = array("Q")
@@ -195,14 +200,17 @@ class _Finder:
         """Nor a table."""
 
     def opened(self, _line: int, _column: int, _name: bytes, _entry: bool, _nested: bool) -> None:
-        self._open.append(self._opened)
-        self._opened += 1
+        """Go into a computation."""
+        self._depth += 1
 
     def instruction(self, line: int, column: int) -> None:
-        if self._open[-1] == self._wanted:
+        """Keep an instruction, but for those of nested computations and of what follows."""
+        if self._depth == 1 and self.end < 0:
             self.lines.append(line)
             self.starts.append(self.line_start + column)
 
     def closed(self, _line: int, column: int) -> None:
-        if self._open.pop() == self._wanted and column >= 0:
+        """Come out of a computation."""
+        self._depth -= 1
+        if self._depth == 0 and self.end < 0 and column >= 0:
             self.end = self.line_start + column

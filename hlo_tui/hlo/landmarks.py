@@ -24,17 +24,15 @@ _CODES = {key.encode(): code for code, key in enumerate(CALL_ATTRIBUTES)}
 
 
 class NameIndex:
-    """Positions in an array of 64-bit hashes of names; put in order when first asked."""
+    """Positions in an array of 64-bit hashes of names, four bytes each."""
 
     def __init__(self, hashes: array[int]) -> None:
         self._hashes = hashes
-        self._order: array[int] | None = None
+        self._order = array("I", sorted(range(len(hashes)), key=hashes.__getitem__))
 
     def find(self, name: bytes) -> list[int]:
         """The positions that hold the hash of `name`, lowest first."""
         hashes = self._hashes
-        if self._order is None:
-            self._order = array("I", sorted(range(len(hashes)), key=hashes.__getitem__))
         wanted = hash(name)
         begin = bisect_left(self._order, wanted, key=hashes.__getitem__)
         return list(self._order[begin : bisect_right(self._order, wanted, begin, key=hashes.__getitem__)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from threading import Lock
 
 from hlo_tui.hlo.body import Body
 from hlo_tui.hlo.frames import SourceFrame, StackFrames, inline_frame
@@ -25,7 +26,7 @@ _KEPT_BYTES = 1 << 26
 class Module:
     """A module's text. Before `scan` only `source` and `head` are of use; the rest raises RuntimeError.
 
-    One thread may scan while others use `head`. After that the module may be read from one thread at a time.
+    One thread may scan while others use `head`; after that any number of threads may read.
 
     Attributes:
         source: the bytes.
@@ -42,6 +43,7 @@ class Module:
         self.lines: LineIndex | None = None
         self.outline: Outline | None = None
         self._bodies: OrderedDict[int, Body] = OrderedDict()
+        self._lock = Lock()
         self._frames: StackFrames | None = None
 
     def scan(
@@ -49,10 +51,11 @@ class Module:
     ) -> Outline:
         """Find lines and outline in one pass, see `outline.scan`; gives the outline, perhaps not complete."""
         lines, outline = scan(self.source, progress, stop)
-        self.lines, self.outline = lines, outline
-        self._bodies.clear()
+        with self._lock:
+            self._bodies.clear()
         self._frames = StackFrames(self.source, lines, outline.tables)
         self.name = outline.header.name or self.name
+        self.lines, self.outline = lines, outline
         return outline
 
     @property
@@ -90,12 +93,14 @@ class Module:
             if found is None:
                 raise KeyError(computation)
             computation = found
-        body = self._bodies.get(computation.index)
+        with self._lock:
+            body = self._bodies.pop(computation.index, None)
         if body is None:
-            body = self._bodies[computation.index] = Body(self.source, lines, outline, computation)
+            body = Body(self.source, lines, outline, computation)
+        with self._lock:
+            self._bodies[computation.index] = body
             while len(self._bodies) > 1 and sum(kept.bytes for kept in self._bodies.values()) > _KEPT_BYTES:
                 self._bodies.popitem(last=False)
-        self._bodies.move_to_end(computation.index)
         return body
 
     def instruction_at(self, line: int) -> Instruction | None:

@@ -175,17 +175,19 @@ class Outline:
         column = self._marks.columns.get(computation.index, 0)
         return self._lines.start(computation.line) + column
 
-    def outermost(self, computation: Computation) -> Computation:
-        """The computation around all others in whose instructions `computation` is written; else itself."""
-        index = computation.index
-        while index in self._marks.outer:
-            index = self._marks.outer[index]
-        return self.computations[index]
+    def is_nested(self, computation: Computation) -> bool:
+        """Whether `computation` is written inside of an instruction."""
+        return computation.index in self._marks.outer
 
     def nested(self, computation: Computation) -> list[Computation]:
         """The computations that are written inside of instructions of `computation` itself."""
-        outer = self._marks.outer
-        return [self.computations[index] for index, around in outer.items() if around == computation.index]
+        found = []
+        index = computation.index + 1
+        while index in self._marks.outer and self._marks.lines[index] <= computation.last:
+            if self._marks.outer[index] == computation.index:
+                found.append(self.computations[index])
+            index += 1
+        return found
 
     def calls(self, computation: Computation) -> list[tuple[int, str]]:
         """Where `computation` is called: the line on which the instruction begins, and its attribute."""

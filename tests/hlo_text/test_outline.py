@@ -104,7 +104,7 @@ def test_what_people_write() -> None:
     ]
     main, nested = outline.computations[1], outline.computations[2]
     assert outline.nested(main) == [nested]
-    assert outline.outermost(nested) == outline.outermost(main) == main
+    assert [outline.is_nested(computation) for computation in outline.computations] == [False, False, True]
     line = line_of(HAND_WRITTEN, "ROOT neg")
     assert outline.at_line(line) == nested
     assert outline.at_line(nested.last + 1) == main
