@@ -14,7 +14,7 @@ from hlo_tui.hlo.landmarks import NameIndex
 from hlo_tui.hlo.lines import LineIndex
 from hlo_tui.hlo.outline import Computation, Outline
 from hlo_tui.hlo.source import Source
-from hlo_tui.hlo.structure import Structure
+from hlo_tui.hlo.structure import Structure, log_prefix
 
 _BLOCK = 1 << 20
 _LONGEST = 1 << 24
@@ -73,7 +73,7 @@ class Body:
         start, end = self._places.span(index)
         data = self._source.read(start, min(end - start, _LONGEST)).rstrip()
         line = self._places.lines[index]
-        text = data.decode("utf-8", "replace")
+        text = _without_log_prefixes(data).decode("utf-8", "replace")
         instruction = parse_instruction(text, self.computation.name, line, start, start + len(data))
         if instruction is None or not self._nested:
             return instruction
@@ -167,14 +167,20 @@ class _FoundPlaces:
             if number == computation.line:
                 start = outline.start(computation)
             finder.line_start = start
-            machine.feed(number, source.read(start, min(end - start, _LONGEST)))
+            finder.line = source.read(start, min(end - start, _LONGEST))
+            machine.feed(number, finder.line)
+        self._index = lines
         self.lines: Sequence[int] = finder.lines
         self._starts = finder.starts
         self._end = finder.end if finder.end >= 0 else lines.span(computation.last)[1]
 
     def span(self, index: int) -> tuple[int, int]:
         following = index + 1
-        return self._starts[index], self._starts[following] if following < len(self._starts) else self._end
+        if following == len(self._starts):
+            return self._starts[index], self._end
+        line = self.lines[following]
+        end = self._starts[following] if line == self.lines[index] else self._index.start(line)
+        return self._starts[index], end
 
     def index(self, offset: int) -> int:
         return bisect_right(self._starts, offset) - 1 if offset < self._end else -1
@@ -183,12 +189,19 @@ class _FoundPlaces:
 _Places = _LinePlaces | _FoundPlaces
 
 
+def _without_log_prefixes(data: bytes) -> bytes:
+    """An instruction's text, of the lines after its first without what a log put before them."""
+    first, *rest = data.split(b"\n")
+    return b"\n".join([first, *(line[log_prefix(line) :] for line in rest)])
+
+
 class _Finder:
     """Keeps the instructions of the first computation that the machine comes by."""
 
     def __init__(self) -> None:
         self._depth = 0
         self.line_start = 0
+        self.line = b""
         self.lines = array("I")
         self.starts = array("Q")
         self.end = -1
@@ -213,4 +226,5 @@ class _Finder:
         """Come out of a computation."""
         self._depth -= 1
         if self._depth == 0 and self.end < 0 and column >= 0:
-            self.end = self.line_start + column
+            before = self.line[log_prefix(self.line) : column]
+            self.end = self.line_start + column if before.strip() else self.line_start

@@ -72,6 +72,7 @@ class Structure:
         self._head = (0, 0, b"", False)
         self._head_brackets = self._head_arrow = False
         self._brace = (0, 0)
+        self._first = 0
         self._tail = b""
 
     @property
@@ -98,6 +99,7 @@ class Structure:
         at = _skip_blanks(line, begin)
         if at == len(line):
             return
+        self._first = at
         if self._mode == _HEAD and not (self._stack or self._in_comment or self._goes_on(line, at)):
             self._mode = _TOP
         if self._mode != _TOP and self._restarts(line, at, at == begin):
@@ -109,6 +111,7 @@ class Structure:
 
     def feed_more(self, number: int, part: bytes, ended: bool) -> None:
         """Take a further part of the line last fed."""
+        self._first = 0
         if self._mode != _TOP:
             self._follow(number, part, 0)
             self._end_line(number, part, ended)
@@ -254,7 +257,7 @@ class Structure:
                 return
             self._head_brackets = True
         if self._mode == _BODY and token == b"{" and self._stack[-1] == _COMPUTATION:
-            before = line[max(0, at - 64) : at]
+            before = line[max(self._first, at - 64) : at]
             if _NESTED.search(before if before.strip() else self._tail):
                 self._brace = (number, at)
                 token = _CALLS
