@@ -51,14 +51,14 @@ def split_top(text: str, separator: str = ",") -> list[str]:
     return parts
 
 
-def balanced_end(text: str, start: int, limit: int | None = None) -> int:
+def balanced_end(text: str, start: int) -> int:
     """The offset just after the bracket that closes the one at `start`, or -1 where it is not closed.
 
     Strings and comments are skipped. Any closing bracket closes whatever is open, so that a damaged text ends
     early instead of swallowing what follows.
     """
     depth = 0
-    for match in _STRUCTURE.finditer(text, start, len(text) if limit is None else limit):
+    for match in _STRUCTURE.finditer(text, start):
         token = match.group()
         if token in _OPEN:
             depth += 1

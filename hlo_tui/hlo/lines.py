@@ -25,11 +25,6 @@ class LineIndex:
         """How many lines there are; a newline at the very end begins no further line."""
         return len(self._starts)
 
-    @property
-    def end(self) -> int:
-        """Bytes up to which lines are known."""
-        return self._end
-
     def start(self, line: int) -> int:
         """The offset at which `line` begins. Raises IndexError for a line that is not there."""
         if not 0 <= line < len(self._starts):

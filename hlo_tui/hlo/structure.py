@@ -82,11 +82,6 @@ class Structure:
             return False
         return self._mode == _TOP or (self._mode == _BODY and self._stack == [_COMPUTATION])
 
-    @property
-    def in_body(self) -> bool:
-        """Whether a computation is open."""
-        return self._mode == _BODY
-
     def skip(self, in_body: bool, last: bytes = b"") -> None:
         """Go on, clean, after lines read by other means; `in_body`: one is open after the `last`."""
         self._mode = _BODY if in_body else _TOP
