@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 ATTRIBUTES = ("bold", "dim", "italic", "underline", "reverse", "strike")
 # The sixteen colours of every terminal, and what the terminal has where nothing is said.
@@ -15,8 +15,7 @@ NAMED = (
 _HEX = re.compile(r"#(?:[0-9a-fA-F]{3}){1,2}")
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(NamedTuple):
     """How text looks. None means: as the parent.
 
     Attributes:
@@ -36,10 +35,7 @@ class Style:
 
     def over(self, parent: Style) -> Style:
         """This style, with what it leaves open taken from `parent`."""
-        own = {part.name: getattr(self, part.name) for part in fields(self)}
-        return Style(
-            **{name: getattr(parent, name) if value is None else value for name, value in own.items()}
-        )
+        return Style._make(theirs if own is None else own for own, theirs in zip(self, parent, strict=True))
 
 
 class StyleError(ValueError):

@@ -6,20 +6,18 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
-from textual.command import Provider
 from textual.timer import Timer
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.theme.theme import Theme
-from hlo_tui.ui import arranging, replaying, walking
 from hlo_tui.ui.codetext import CodeText
 from hlo_tui.ui.codeview import CodeView
 from hlo_tui.ui.commands import BY_ID, Situation
 from hlo_tui.ui.desk import Desk
-from hlo_tui.ui.handlers import ANSWERS, HANDLERS
+from hlo_tui.ui.handlers import answer, handler
 from hlo_tui.ui.messages import (
     Head,
     Inspected,
@@ -37,7 +35,6 @@ from hlo_tui.ui.messages import (
 from hlo_tui.ui.opened import Want
 from hlo_tui.ui.pacing import Pacer
 from hlo_tui.ui.paint import Paint, textual_theme
-from hlo_tui.ui.popups import Prompt
 from hlo_tui.ui.reading import Reader
 from hlo_tui.ui.replays import AnySession, MakeSession, ReplayOptions, Replays, key_of, make_session
 from hlo_tui.ui.rowsview import RowsView
@@ -48,11 +45,16 @@ from hlo_tui.ui.trail import Spot
 from hlo_tui.ui.treerows import Node, first_node, parents_of, place_of
 from hlo_tui.ui.watching import Watch
 
+if TYPE_CHECKING:
+    from textual.command import Provider
+
+    from hlo_tui.ui.popups import Prompt
+
+# What the first paint does not need is imported where it is first used.
+
 # Seconds that the cursor has to rest on a module before it is opened.
 _REST = 0.12
 _TICK = 1.0
-# Importing these registers what carries out the commands.
-COMMAND_MODULES = (arranging, replaying, walking)
 
 
 def _palette() -> type[Provider]:
@@ -115,6 +117,9 @@ class HloTuiApp(App[None], inherit_bindings=False):
     def post_display_hook(self) -> None:
         """Keep pace with the terminal."""
         self._pacer.displayed()
+        if self.desk.text is not None:
+            self.desk.text.opened.painted.set()
+            self.desk.watch.painted.set()
 
     # Commands.
 
@@ -131,7 +136,7 @@ class HloTuiApp(App[None], inherit_bindings=False):
             self.say(f"{BY_ID[identity].title}: {reason}")
             return
         self.desk.notice = ""
-        self._try(lambda: HANDLERS[identity](self))
+        self._try(lambda: handler(identity)(self))
 
     def _try(self, act: Callable[[], None]) -> None:
         try:
@@ -220,12 +225,16 @@ class HloTuiApp(App[None], inherit_bindings=False):
 
     def on_rows_view_chosen(self, message: RowsView.Chosen) -> None:
         """Open, unfold, jump, or go to a stop again."""
-        self._try(lambda: arranging.choose(self, message.key))
+        from hlo_tui.ui.arranging import choose
+
+        self._try(lambda: choose(self, message.key))
 
     def on_rows_view_turned(self, message: RowsView.Turned) -> None:
         """Unfold or fold in the modules."""
         if message.view is self.main.modules and isinstance(message.key, Node):
-            arranging.fold_node(self, message.key, message.way > 0)
+            from hlo_tui.ui.arranging import fold_node
+
+            fold_node(self, message.key, message.way > 0)
 
     # The open file.
 
@@ -328,14 +337,14 @@ class HloTuiApp(App[None], inherit_bindings=False):
     def on_prompt_answered(self, message: Prompt.Answered) -> None:
         """Take an answer."""
         self._close_prompt()
-        answer, text = ANSWERS[message.purpose], message.text
+        text = message.text
         if text is not None:
-            self._try(lambda: answer(self, text))
+            self._try(lambda: answer(message.purpose)(self, text))
 
     def on_prompt_typed(self, message: Prompt.Typed) -> None:
         """Filter while the person types."""
         if message.purpose == "filter":
-            ANSWERS["filter"](self, message.text)
+            answer("filter")(self, message.text)
 
     # The replay.
 
@@ -427,7 +436,6 @@ class HloTuiApp(App[None], inherit_bindings=False):
 
     def ask(self, purpose: str, hint: str, value: str = "") -> None:
         """Ask for a line of text."""
-        from hlo_tui.ui.popups import Prompt
 
         self._close_prompt()
         prompt = Prompt(purpose, hint, value)

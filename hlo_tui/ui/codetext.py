@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from hlo_tui.hlo.instruction import Instruction
-from hlo_tui.hlo.outline import Computation
-from hlo_tui.hlo.shape import NO_SHAPE
 from hlo_tui.hlo.visible import decode, visible
 from hlo_tui.ui.codeline import LONGEST, CodeLine, Name, code_line, header_line, plain_line
 from hlo_tui.ui.folds import Folds
@@ -15,9 +13,11 @@ from hlo_tui.ui.glyphs import FOLDED, MORE, OPEN
 from hlo_tui.ui.opened import Opened
 from hlo_tui.ui.rows import Span
 
+if TYPE_CHECKING:
+    from hlo_tui.hlo.outline import Computation, Outline
+
 _KEPT = 2000
 _NARROW = 90
-_HEAD_ROWS = 1000
 
 
 class CodeText:
@@ -26,8 +26,6 @@ class CodeText:
     def __init__(self, opened: Opened) -> None:
         self.opened = opened
         self.folded = True
-        # More than the screen has rows: the tables of file names are folded.
-        self._head = [] if opened.scanned else opened.module.head(_HEAD_ROWS)
         self._narrow = False
         self._closed: set[int] = set()
         self._kept: OrderedDict[int, CodeLine] = OrderedDict()
@@ -37,12 +35,13 @@ class CodeText:
     @property
     def count(self) -> int:
         """How many lines are known."""
+        if not self.opened.scanned:
+            return len(self.opened.head)
         lines = self.opened.module.lines
-        return lines.count if self.opened.scanned and lines is not None else len(self._head)
+        return 0 if lines is None else lines.count
 
     def scanned(self) -> None:
         """Take in that all of the file is known now."""
-        self._head = []
         self.refold()
 
     def refold(self) -> None:
@@ -72,8 +71,8 @@ class CodeText:
 
     def toggle_all(self) -> None:
         """Fold every computation, or open them all."""
-        outline = self.opened.module.outline
-        if outline is not None and self.opened.scanned:
+        outline = self._outline
+        if outline is not None:
             self._closed = set() if self._closed else set(range(len(outline.computations)))
             self.refold()
 
@@ -91,18 +90,22 @@ class CodeText:
 
     def computation(self, line: int) -> Computation | None:
         """The computation around a line, as far as it is known."""
-        outline = self.opened.module.outline
-        return outline.at_line(line) if outline is not None and self.opened.scanned else None
+        outline = self._outline
+        return outline.at_line(line) if outline is not None else None
+
+    @property
+    def _outline(self) -> Outline | None:
+        return self.opened.module.outline if self.opened.scanned else None
 
     def raw(self, line: int) -> bytes:
         """The bytes of a line."""
-        return self.opened.module.raw(line) if self.opened.scanned else self._head[line].encode()
+        return self.opened.module.raw(line) if self.opened.scanned else self.opened.head[line].encode()
 
     def length(self, line: int) -> int:
         """Bytes of a line."""
-        lines = self.opened.module.lines
-        if not self.opened.scanned or lines is None:
-            return len(self._head[line])
+        lines = self.opened.module.lines if self.opened.scanned else None
+        if lines is None:
+            return len(self.opened.head[line])
         begin, end = lines.span(line)
         return end - begin
 
@@ -117,7 +120,10 @@ class CodeText:
 
     def window(self, line: int, column: int, width: int) -> CodeLine:
         """A part of a line that is too long to be shown whole."""
-        text = decode(self.opened.module.raw(line, column, width).replace(b"\t", b" "))
+        if self.opened.scanned:
+            text = decode(self.opened.module.raw(line, column, width).replace(b"\t", b" "))
+        else:
+            text = self.opened.head[line][column : column + width]
         return code_line(text, folded=False) if self.opened.hlo else plain_line(text)
 
     def is_long(self, line: int) -> bool:
@@ -130,6 +136,9 @@ class CodeText:
             return visible(line.place)
         found = self._places.get(line.frame)
         if found is None:
+            from hlo_tui.hlo.instruction import Instruction
+            from hlo_tui.hlo.shape import NO_SHAPE
+
             asked = Instruction("", "", "", NO_SHAPE, metadata={"stack_frame_id": line.frame})
             frames = self.opened.module.frames(asked)
             found = f"{frames[0].file.rsplit('/', 1)[-1]}:{frames[0].line}" if frames else ""
@@ -153,12 +162,12 @@ class CodeText:
 
     def _text(self, line: int) -> str:
         if not self.opened.scanned:
-            return self._head[line]
+            return self.opened.head[line]
         data = self.opened.module.raw(line, 0, LONGEST)
         return decode(data.removesuffix(b"\r").replace(b"\t", b" "))
 
     def _computation(self, computation: Computation) -> CodeLine:
-        outline = self.opened.module.outline
+        outline = self._outline
         assert outline is not None
         closed = computation.index in self._closed
         entry = "ENTRY " if computation.is_entry else ""
@@ -179,10 +188,10 @@ class CodeText:
 
     def _tables(self) -> tuple[int, int] | None:
         """First and last line of the stack frame tables that stand before the first computation."""
-        if self._head:
-            return _tables_in(self._head)
-        outline = self.opened.module.outline
-        if not self.opened.scanned or outline is None or not outline.tables or not len(outline.computations):
+        if not self.opened.scanned:
+            return _tables_in(self.opened.head)
+        outline = self._outline
+        if outline is None or not outline.tables or not len(outline.computations):
             return None
         first, last = min(outline.tables.values()), outline.computations[0].line - 2
         return (first, last) if first < last else None
@@ -191,14 +200,14 @@ class CodeText:
         tables = self._tables()
         if self.folded and tables is not None:
             yield tables[0] + 1, tables[1]
-        outline = self.opened.module.outline
-        if outline is not None and self.opened.scanned:
+        outline = self._outline
+        if outline is not None:
             for index in self._closed:
                 computation = outline.computations[index]
                 yield computation.line + 1, computation.last
 
 
-def _tables_in(head: list[str]) -> tuple[int, int] | None:
+def _tables_in(head: Sequence[str]) -> tuple[int, int] | None:
     """The same for the beginning of a file of which no more is known."""
     first = next((at for at, line in enumerate(head) if line == "FileNames"), -1)
     if first < 0:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.ui.codetext import CodeText
 from hlo_tui.ui.commands import Situation
-from hlo_tui.ui.inspection import Inspection
 from hlo_tui.ui.marks import Marks
 from hlo_tui.ui.opened import Opened, Want
-from hlo_tui.ui.replayrows import ReplayView
 from hlo_tui.ui.replays import Replays
 from hlo_tui.ui.shelf import Shelf
 from hlo_tui.ui.trail import Trail
 from hlo_tui.ui.treerows import Place, TreeView, stage_name
 from hlo_tui.ui.watching import Watch
+
+if TYPE_CHECKING:
+    from hlo_tui.ui.inspection import Inspection
+    from hlo_tui.ui.replayrows import ReplayView
 
 
 @dataclass(slots=True)
@@ -141,6 +144,8 @@ class Desk:
 
     def replay_view(self, now: float) -> ReplayView:
         """How the replay is to be shown."""
+        from hlo_tui.ui.replayrows import ReplayView
+
         opened, replays = self.opened, self.replays
         known = opened is not None and opened.scanned and opened.hlo
         want = replays.want

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,24 @@ Answer = Callable[["HloTuiApp", str], None]
 
 HANDLERS: dict[str, Handler] = {}
 ANSWERS: dict[str, Answer] = {}
+
+
+def handler(identity: str) -> Handler:
+    """The function for a command."""
+    _fill()
+    return HANDLERS[identity]
+
+
+def answer(purpose: str) -> Answer:
+    """The function for what a person typed when asked for something."""
+    _fill()
+    return ANSWERS[purpose]
+
+
+def _fill() -> None:
+    """Import what registers functions here."""
+    for name in ("arranging", "replaying", "walking"):
+        importlib.import_module(f"hlo_tui.ui.{name}")
 
 
 def does(identity: str) -> Callable[[Handler], Handler]:

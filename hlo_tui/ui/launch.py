@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import locale
 import os
 import signal
@@ -56,6 +57,8 @@ def run(
     """
     check_terminal()
     _environment()
+    # What is imported stays: looking through it again and again for garbage would delay the first paint.
+    gc.disable()
     from hlo_tui.theme.theme import load
 
     chosen = load(theme or default_theme())
@@ -66,6 +69,8 @@ def run(
         from hlo_tui.ui.app import HloTuiApp
 
         app = HloTuiApp(path, chosen, poll=poll, replay=replay, ascii_only=not _is_unicode(screen))
+        gc.freeze()
+        gc.enable()
         with _signals(app):
             app.run(mouse=mouse)
     if app.return_code:

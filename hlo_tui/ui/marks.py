@@ -1,17 +1,11 @@
-"""What stands in the gutter: the lines of stops, of where a replay stands, and of what it has passed."""
+"""What stands in the gutter: signs of stops, of where a replay stands, and of what it has passed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from hlo_tui.hlo.module import Module
-from hlo_tui.hlo.outline import Computation
-from hlo_tui.hlo.tags import stops
-from hlo_tui.replay.session import State, Stop
-from hlo_tui.replay.stopspec import TAGS, StopSpec
 from hlo_tui.ui import glyphs
-from hlo_tui.ui.inspection import line_of
 
 Json = dict[str, object]
 
@@ -65,89 +59,6 @@ class Marks:
         if any(first <= line <= last for first, last in self.ran):
             return glyphs.RAN, "ran"
         return " ", "text"
-
-
-def find_tagged(module: Module) -> tuple[Tagged, ...]:
-    """The operations of a scanned module that are tagged to stop at, in the order of the text."""
-    return tuple(
-        Tagged(one.computation, one.name, one.line)
-        for one in module.tagged()
-        if stops(one.frontend_attributes)
-    )
-
-
-def find_marks(
-    module: Module, tagged: tuple[Tagged, ...], specs: tuple[StopSpec, ...], state: State | None
-) -> Marks:
-    """Find the lines that stops and a replay's state mean in a scanned module."""
-    tag_lines = frozenset(one.line for one in tagged)
-    own = {(spec.computation, spec.value) for spec in specs if spec.kind == "instruction"}
-    disabled = frozenset() if TAGS in specs else frozenset(
-        one.line for one in tagged if (one.computation, one.instruction) not in own
-    )  # fmt: skip
-    places = {(computation, name) for computation, name in own}
-    if state is not None:
-        places |= {(str(stop["computation"]), str(stop["instruction"])) for stop in state.stops}
-    lines = (line_of(module, computation, name) for computation, name in places)
-    stop_lines = frozenset(line for line in lines if line is not None) - tag_lines
-    if state is None:
-        return Marks(tag_lines, disabled, stop_lines)
-    standing = None
-    frames: tuple[int, ...] = ()
-    ran: tuple[tuple[int, int], ...] = ()
-    if state.current is not None:
-        standing = line_of(module, state.current.computation, state.current.instruction)
-        frames, ran = _path(module, state.current)
-    elif state.at == "end":
-        ran = _all_of_entry(module)
-    return Marks(tag_lines, disabled, stop_lines, standing, frames, ran, _values(module, state))
-
-
-def _path(module: Module, stop: Stop) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
-    """The lines of the calls on the way to a stop, and what has been run in each computation."""
-    outline = module.outline
-    assert outline is not None
-    position = stop.event["position"]
-    places = [site for site, _ in position["path"]] + [position["index"]]
-    calls, ran = [], []
-    for step, place in zip(stop.event["path"], places, strict=False):
-        computation = outline.by_name(str(step["computation"]))
-        if computation is None:
-            continue
-        line = _line_at(module, computation, int(place))
-        calls.append(line)
-        if line > computation.line + 1:
-            ran.append((computation.line + 1, line - 1))
-    return tuple(calls[:-1]), tuple(ran)
-
-
-def _line_at(module: Module, computation: Computation, place: int) -> int:
-    body = module.body(computation)
-    if place < 0:
-        return computation.line
-    instruction = body.at(place) if place < len(body) else None
-    return computation.last if instruction is None else instruction.line
-
-
-def _all_of_entry(module: Module) -> tuple[tuple[int, int], ...]:
-    entry = module.outline.entry if module.outline is not None else None
-    return () if entry is None else ((entry.line + 1, entry.last - 1),)
-
-
-def _values(module: Module, state: State) -> dict[int, str]:
-    known: dict[tuple[str, str], object] = {}
-    for stop in state.history:
-        known[stop.computation, stop.instruction] = stop.summary
-    known.update(state.values)
-    if state.current is not None:
-        known[state.current.computation, state.current.instruction] = state.current.summary
-    found = {}
-    for (computation, instruction), summary in known.items():
-        sign = value_sign(summary)
-        line = line_of(module, computation, instruction) if sign else None
-        if line is not None:
-            found[line] = sign
-    return found
 
 
 def value_sign(summary: object) -> str:

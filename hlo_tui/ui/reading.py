@@ -8,17 +8,14 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
 from hlo_tui.errors import HloTuiError
-from hlo_tui.hlo.module import Module
+from hlo_tui.hlo import kinds
 from hlo_tui.hlo.source import FileSource, Source
-from hlo_tui.hlo.visible import visible
-from hlo_tui.replay.session import State
-from hlo_tui.replay.stopspec import StopSpec
-from hlo_tui.ui.inspection import inspect
-from hlo_tui.ui.marks import find_marks, find_tagged
+from hlo_tui.hlo.visible import decode, visible
 from hlo_tui.ui.messages import (
     Head,
     Inspected,
@@ -32,9 +29,15 @@ from hlo_tui.ui.messages import (
 )
 from hlo_tui.ui.opened import Opened, Want
 
+if TYPE_CHECKING:
+    from hlo_tui.replay.session import State
+    from hlo_tui.replay.stopspec import StopSpec
+
 # Seconds between two reports of progress.
 _REPORT = 0.1
-_HEAD = 1 << 16
+# Seconds that the scan waits for the first lines to be drawn, at most.
+_PAINT = 0.2
+_HEAD, _HEAD_LINES, _HEAD_COLUMNS = 1 << 16, 1000, 1 << 14
 # In this order: what a person waits for comes first.
 _ORDER = ("open", "locate", "search", "marks", "inspect")
 
@@ -68,6 +71,8 @@ class Reader:
         """Find out what a line is: quickly first, then with its users."""
 
         def job(stop: Stop) -> Message | None:
+            from hlo_tui.ui.inspection import inspect
+
             quick = inspect(opened.module, line, stop, deep=False)
             self._post(Inspected(opened.number, quick))
             if stop():
@@ -104,10 +109,13 @@ class Reader:
 
     def mark(self, opened: Opened, specs: tuple[StopSpec, ...], state: State | None, follow: bool) -> None:
         """Find the lines of stops and of a replay."""
-        self._put(
-            "marks",
-            lambda _: Marked(opened.number, find_marks(opened.module, opened.tagged, specs, state), follow),
-        )
+
+        def job(_: Stop) -> Message:
+            from hlo_tui.ui.marking import find_marks
+
+            return Marked(opened.number, find_marks(opened.module, opened.tagged, specs, state), follow)
+
+        self._put("marks", job)
 
     def interrupt(self) -> None:
         """Let what is under way end early."""
@@ -164,6 +172,10 @@ def _open(want: Want, number: int, stop: Stop, post: Callable[[Message], object]
     except HloTuiError as error:
         return OpenFailed(want, error)
     post(Head(opened))
+    opened.painted.wait(_PAINT)
+    from hlo_tui.hlo.module import Module
+    from hlo_tui.ui.marking import find_tagged
+
     last = time.monotonic()
 
     def progress(done: int, total: int) -> None:
@@ -173,6 +185,7 @@ def _open(want: Want, number: int, stop: Stop, post: Callable[[Message], object]
             last = now
             post(Progress("reading", done, total))
 
+    opened.module = Module(opened.source, opened.kind)
     outline = opened.module.scan(progress, stop)
     if not outline.complete:
         return None
@@ -186,20 +199,29 @@ def _open(want: Want, number: int, stop: Stop, post: Callable[[Message], object]
 
 
 def _document(want: Want, number: int) -> Opened:
-    from hlo_tui.hlo import kinds
+    """Open a file with its first lines, as quickly as that can be done."""
+    plain = FileSource(want.path)
+    head = plain.read(0, _HEAD)
+    kind = kinds.sniff(head, want.path.name)
+    one = b"*** Begin " not in head and head.count(b"HloModule ") == 1
+    if kind == kinds.TEXT and want.member is None and one:
+        return Opened(number, want, plain, kind, hlo=True, file=plain, head=_lines(head))
     from hlo_tui.hlo.loading import open_document
 
     try:
         document = open_document(want.path, want.member)
     except HloTuiError:
-        plain = FileSource(want.path)
-        head = plain.read(0, _HEAD)
-        if not head or b"\0" in head or kinds.sniff(head, want.path.name) == kinds.BINARY:
+        if not head or b"\0" in head or kind == kinds.BINARY:
             raise
-        return Opened(number, want, Module(plain), "text", file=plain)
-    module = Module(document.source, document.kind)
+        return Opened(number, want, plain, "text", file=plain, head=_lines(head))
     file = _file_of(document.source, want.path)
-    return Opened(number, want, module, document.kind, document.note, hlo=True, file=file)
+    head = document.source.read(0, _HEAD)
+    return Opened(number, want, document.source, document.kind, document.note, True, file, _lines(head))
+
+
+def _lines(head: bytes) -> tuple[str, ...]:
+    lines = head.split(b"\n", _HEAD_LINES)[:_HEAD_LINES]
+    return tuple(decode(line[:_HEAD_COLUMNS].removesuffix(b"\r").replace(b"\t", b" ")) for line in lines)
 
 
 def _file_of(source: Source, path: Path) -> FileSource | None:

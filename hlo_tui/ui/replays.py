@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hlo_tui.errors import HloTuiError
-from hlo_tui.replay.session import Options, State, Stop
-from hlo_tui.replay.stopspec import TAGS, StopSpec
 from hlo_tui.ui.marks import Tagged
 from hlo_tui.ui.opened import Opened, Want
 
+if TYPE_CHECKING:
+    from hlo_tui.replay.session import Options, State, Stop
+    from hlo_tui.replay.stopspec import StopSpec
+
 Key = tuple[Path, str | None]
-OnChange = Callable[[State], None]
+OnChange = Callable[["State"], None]
 
 
 class AnySession(Protocol):
@@ -33,7 +35,7 @@ class AnySession(Protocol):
     def close(self) -> None: ...
 
 
-MakeSession = Callable[[Options, OnChange, tuple[StopSpec, ...]], AnySession]
+MakeSession = Callable[["Options", OnChange, "tuple[StopSpec, ...]"], AnySession]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,8 @@ class Replays:
 
     def specs(self, want: Want) -> tuple[StopSpec, ...]:
         """What to stop at in a module."""
+        from hlo_tui.replay.stopspec import TAGS
+
         return self._specs.get(key_of(want), (TAGS,))
 
     def take(self, session: object, state: State) -> bool:
@@ -159,6 +163,8 @@ class Replays:
             session.close()
 
     def _begin(self, want: Want) -> None:
+        from hlo_tui.replay.session import Options
+
         options = Options(
             path=want.path,
             member=want.member,
@@ -187,6 +193,8 @@ def toggled(
     specs: tuple[StopSpec, ...], tagged: tuple[Tagged, ...], computation: str, instruction: str
 ) -> tuple[StopSpec, ...]:
     """What to stop at with one stop more or less. The tags are one spec while none of them is off."""
+    from hlo_tui.replay.stopspec import TAGS, StopSpec
+
     own = StopSpec("instruction", instruction, computation)
     each = tuple(StopSpec("instruction", one.instruction, one.computation) for one in tagged)
     if own in specs:
@@ -205,6 +213,8 @@ def stops_at(
     specs: tuple[StopSpec, ...], tagged: tuple[Tagged, ...], computation: str, instruction: str
 ) -> bool:
     """Whether the specs stop at an instruction, as far as its name tells."""
+    from hlo_tui.replay.stopspec import TAGS, StopSpec
+
     if StopSpec("instruction", instruction, computation) in specs:
         return True
     return TAGS in specs and any(

@@ -22,7 +22,7 @@ class RowsView(ScrollView, can_focus=True):
     """Shows what a function of the width gives. Rows with a key can be walked over and chosen."""
 
     DEFAULT_CSS = """
-    RowsView { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }
+    RowsView { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; scrollbar-gutter: stable; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", show=False),

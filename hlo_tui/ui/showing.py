@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from hlo_tui.ui import inforows, replayrows, titles, treerows
+from hlo_tui.ui import titles, treerows
 from hlo_tui.ui.bars import footer
 from hlo_tui.ui.commands import Situation
 from hlo_tui.ui.desk import Desk
@@ -56,6 +56,8 @@ class Showing:
         desk, found = self._desk, self._desk.inspection
         if found is None:
             return [row(Span(" nothing is open", "muted"))] if desk.opened is None else ()
+        from hlo_tui.ui import inforows
+
         state = desk.replays.state if desk.replays.is_of(desk.opened) else None
         value, valued = None, False
         if state is not None and found.instruction is not None:
@@ -68,8 +70,13 @@ class Showing:
 
     def replay(self) -> None:
         """Show the replay."""
+        shown = self._desk.replays.state is not None or self._desk.asked
+        self._screen.set_class(shown, "-replaying")
+        if not shown and self._screen.pane != "replay":
+            return
+        from hlo_tui.ui import replayrows
+
         view = self._desk.replay_view(time.monotonic())
-        self._screen.set_class(view.state is not None or view.asked, "-replaying")
         self._screen.replay.show(lambda width: replayrows.build(view, width))
 
     def bars(self, now: Situation) -> None:
@@ -84,8 +91,12 @@ class Showing:
         screen.footer.show(footer(now, self._status(), width))
         state = desk.replays.state
         if state is not None:
+            from hlo_tui.ui import replayrows
+
             screen.value.show(replayrows.value_row(state))
         if desk.inspection is not None:
+            from hlo_tui.ui import inforows
+
             screen.brief.show(inforows.brief(desk.inspection, width))
         elif desk.problem is not None:
             screen.brief.show(row(Span(f" {desk.problem.title}: {desk.problem.message}", "problem")))
@@ -95,6 +106,8 @@ class Showing:
         if desk.notice:
             return (Span(desk.notice, "notice"),)
         if state is not None and (state.status == "busy" or not desk.task):
+            from hlo_tui.ui import replayrows
+
             words = replayrows.status(state, time.monotonic())
             role = {"busy": "busy", "dead": "problem", "failed": "problem"}.get(state.status, "status")
             return (Span(words, role),)

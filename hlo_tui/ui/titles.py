@@ -56,10 +56,10 @@ def code_title(text: CodeText | None, line: int, focused: bool, changed: bool) -
         return row(Span(" Code", "title" if focused else "title_away"))
     opened = text.opened
     want = opened.want
-    name = visible(want.title or opened.module.name.rsplit("/", 1)[-1])
+    name = visible(want.title or want.path.name)
     spans = [Span(f" {name}", "title" if focused else "title_away"), Span(f"  {visible(want.stage)}", "text")]
-    outline = opened.module.outline
-    if opened.hlo and opened.scanned and outline is not None:
+    outline = opened.module.outline if opened.scanned else None
+    if opened.hlo and outline is not None:
         if outline.header.scheduled:
             spans.append(Span("  scheduled", "muted"))
         if outline.header.num_partitions > 1:
@@ -75,7 +75,7 @@ def code_title(text: CodeText | None, line: int, focused: bool, changed: bool) -
     if opened.scanned:
         where = f"{line + 1:,} of {text.count:,} "
     else:
-        where = f"{size_text(opened.module.source.size)}, being read "
+        where = f"{size_text(opened.source.size)}, being read "
     return Row(tuple(spans), (Span(where, "count"),))
 
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from hlo_tui.dump.catalog import Catalog
-from hlo_tui.dump.doctor import explain_empty
 from hlo_tui.dump.edges import Edges
 from hlo_tui.dump.files import Changes, File, Stamp
+from hlo_tui.dump.listing import load
 from hlo_tui.dump.modules import Module, ModuleKey
 from hlo_tui.errors import HloTuiError
 from hlo_tui.ui.messages import Problem, ShelfChanged
@@ -20,10 +20,17 @@ from hlo_tui.ui.shelf import PEEKED, Peek, Shelf, first_stage, peek, shelve
 
 # Files that are looked into before the screen hears of it.
 _BATCH = 64
+# Seconds that everything else waits for the first paint, at most.
+_FIRST_PAINT = 1.0
 
 
 class Watch:
-    """One dump under watch: a directory, or a single file that does not change its contents list."""
+    """One dump under watch: a directory, or a single file, which is looked at once.
+
+    Attributes:
+        is_directory: which of the two.
+        painted: to be set when there is something on the screen; what can wait waits for it.
+    """
 
     def __init__(self, root: Path, poll: bool, post: Callable[[ShelfChanged | Problem], object]) -> None:
         self._root = os.fspath(root)
@@ -37,6 +44,7 @@ class Watch:
         self._mode: Callable[[], str] = str
         self._stop: Callable[[], None] = lambda: None
         self.is_directory = not root.is_file()
+        self.painted = threading.Event()
 
     def start(self) -> None:
         """Begin; the first shelf comes at once."""
@@ -54,6 +62,8 @@ class Watch:
 
     def _begin(self) -> None:
         if self.is_directory:
+            self._first_look()
+            self.painted.wait(_FIRST_PAINT)
             from hlo_tui.dump.watch import Watcher
 
             watcher = Watcher(self._root, self._take, poll=self._poll)
@@ -61,8 +71,6 @@ class Watch:
             self._mode = lambda: "live" if watcher.mode == "events" else "polling"
             watcher.start()
             return
-        from hlo_tui.dump.listing import load
-
         try:
             listing = load(self._root)
         except HloTuiError as error:
@@ -70,6 +78,17 @@ class Watch:
             return
         self._mode = lambda: "a log" if listing.log else "one file"
         self._take(Changes(tuple(listing.catalog.files.values())))
+
+    def _first_look(self) -> None:
+        """What is there already, before the watcher with all that it needs has been imported."""
+        try:
+            listing = load(self._root)
+        except HloTuiError:
+            # Not there yet, or no longer: the watcher says so, and waits for it.
+            return
+        self._mode = lambda: "live"
+        if listing.catalog.files:
+            self._take(Changes(tuple(listing.catalog.files.values())))
 
     def _take(self, changes: Changes) -> None:
         with self._lock:
@@ -79,6 +98,8 @@ class Watch:
                 self._seen.pop(key, None)
             shelf = shelve(self._catalog, self._peeks)
         if not shelf.count and self.is_directory:
+            from hlo_tui.dump.doctor import explain_empty
+
             shelf = replace(shelf, explanation=tuple(explain_empty(self._root)))
         self._tell(shelf, changes.notices)
         for module in (*delta.added, *delta.changed):
@@ -88,7 +109,8 @@ class Watch:
         self._post(ShelfChanged(shelf, notices, self._mode()))
 
     def _look_into(self) -> None:
-        """Read the beginnings of modules, the newest news first told in batches."""
+        """Read the beginnings of modules; what was found is told in batches."""
+        self.painted.wait(_FIRST_PAINT)
         while True:
             module = self._queue.get()
             found = 0
