@@ -32,6 +32,7 @@ _DONE = frozenset({"all-reduce-done", "all-gather-done", "collective-permute-don
 _GROUPED = frozenset(
     {"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-broadcast", "ragged-all-to-all"}
 )
+COMMUNICATING = frozenset(_SYNC) | _GROUPED | {"collective-permute"}
 OPCODES = frozenset(_SYNC) | _DONE | _GROUPED | {"collective-permute", "partition-id", "replica-id"}
 
 

@@ -6,15 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from hlo_tui.errors import EngineError, HloTuiError
+from hlo_tui.replay.activestops import ActiveStops
 from hlo_tui.replay.collectives import ONE_DEVICE, Topology
 from hlo_tui.replay.evaluate import Evaluator
+from hlo_tui.replay.finite import flags_of, replaced
 from hlo_tui.replay.frames import Frame
 from hlo_tui.replay.grain import Grain
 from hlo_tui.replay.inputs import Inputs
 from hlo_tui.replay.lowering import Cannot
 from hlo_tui.replay.program import CONTROL_FLOW, Computation, Program, trip_count
 from hlo_tui.replay.slices import Slice, SliceCache, SliceModule, value_shape
-from hlo_tui.replay.stops import LOG, is_logged, logged, resolve
+from hlo_tui.replay.stops import LOG, is_logged, logged, source_of
 from hlo_tui.replay.stopspec import StopSpec
 from hlo_tui.replay.values import Difference, Unknown, compare, find_unknown, summarize
 from hlo_tui.replay.walk import Phase, Position, Spot, StopTable, Walker
@@ -49,32 +51,30 @@ class Debugger:
         self.evaluator = Evaluator(program, backend, cache, topology, grain, refused)
         self.on_log: Callable[[Json], None] = lambda _: None
         self._entry = Frame(program.entry, inputs.values)
-        self._reasons: dict[int, dict[int, str]] = {}
+        self._stops = ActiveStops(self.evaluator, program)
         self._logged = logged(program)
         self._logged_until: tuple[int, ...] = (-2,)
         self._forward = True
         self._walker = Walker(self.evaluator, self._entry, StopTable(program, self._logged))
         self._walker.accept = self._accept
+        self._walker.enters = self._stops.enters
         self.spot = self._walker.start()
 
     # Stops.
 
     def set_stops(self, specs: list[StopSpec]) -> list[Json]:
-        """Stop at these from now on; the instructions that they mean."""
-        self._reasons = resolve(self.program, specs)
+        """Stop at these from now on; the instructions that they mean, but for those of "first", which mean
+        all.
+
+        Raises:
+            HloTuiError: a condition cannot be read.
+        """
+        self._stops.ask(specs)
         self._retable({})
-        return [
-            {"computation": c.name, "instruction": c.ops[index].name, "reason": reason}
-            for c in self.program.reachable()
-            for index, reason in sorted(self._reasons.get(c.id, {}).items())
-        ]
+        return self._stops.listed()
 
     def _retable(self, extra: dict[int, set[int]]) -> None:
-        identities = {*self._reasons, *self._logged, *extra}
-        direct = {
-            i: {*self._reasons.get(i, ()), *self._logged.get(i, ()), *extra.get(i, ())} for i in identities
-        }
-        self._walker.retable(StopTable(self.program, direct))
+        self._walker.retable(StopTable(self.program, self._stops.positions(self._logged, extra)))
         self._extra = extra
 
     _extra: dict[int, set[int]]
@@ -83,8 +83,9 @@ class Debugger:
         computation = spot.frame.computation
         if self._forward and spot.index in self._logged.get(computation.id, ()):
             self._log(spot)
-        is_stop = spot.index in self._reasons.get(computation.id, ())
-        return is_stop or spot.index in self._extra.get(computation.id, ())
+        if spot.index in self._extra.get(computation.id, ()):
+            return True
+        return self._stops.reason(spot) != ""
 
     def _log(self, spot: Spot) -> None:
         key = spot.position().key()
@@ -195,19 +196,51 @@ class Debugger:
             "path": [{"computation": f.computation.name, "iteration": f.iteration} for f in frame.chain()],
             "trips": self._trips(frame),
             "reason": self._reason(kind, frame, index),
+            "source": source_of(op, self.program.proto.stack_frame_index),
             "partition": None,
             "value": None if not_run else summarize(value),
             "position": _written(position),
             "key": list(position.key()),
         }
+        if kind == "stop" and self._stops.origin(spot):
+            event["nonfinite"] = self._nonfinite(spot, value)
         if self.topology.devices > 1 and not not_run:
             event["partitions"] = [summarize(value, part) for part in range(self.topology.devices)]
         return event
 
+    def _nonfinite(self, spot: Spot, value: Any) -> Json:
+        """What is known of a value that is not finite: its cause, and whether it reaches an output."""
+        if spot.frame.computation.ops[spot.index].opcode == "parameter":
+            cause = "the inputs"
+        else:
+            cause = "made inputs" if self.inputs.kind in ("made", "zeros") else "computed"
+        return {"cause": cause, "reaches_output": self._reaches_output(spot, value)}
+
+    def _reaches_output(self, spot: Spot, value: Any) -> bool:
+        """Whether an output that is not finite depends on the elements of a value that are not.
+
+        The rest is run twice, with NaN and with 1 in their place: what does not depend on them comes out the
+        same.
+        """
+        if not flags_of(self.evaluator.root(self._entry)).any():
+            return False
+        with_nan = self._outputs_with(spot, replaced(value, float("nan")))
+        with_one = self._outputs_with(spot, replaced(value, 1.0))
+        return not compare(with_nan, with_one).exact
+
+    def _outputs_with(self, spot: Spot, value: Any) -> Any:
+        """The outputs with another value at a spot, on frames of their own."""
+        evaluator, before = self.evaluator, self.evaluator.changes
+        evaluator.changes = before.with_value(spot.frame, spot.index, value)
+        try:
+            return evaluator.root(Frame(self.program.entry, self.inputs.values))
+        finally:
+            evaluator.changes = before
+
     def _reason(self, kind: str, frame: Frame, index: int) -> str:
         if kind == "log":
             return f'{LOG}="{frame.computation.ops[index].attributes[LOG]}"'
-        return self._reasons.get(frame.computation.id, {}).get(index, "")
+        return self._stops.reason(Spot(frame, index))
 
     def _trips(self, frame: Frame) -> int | None:
         """How often the innermost loop runs, where that is known."""

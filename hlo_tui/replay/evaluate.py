@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hlo_tui.errors import EngineError
+from hlo_tui.replay.changes import NO_CHANGES
 from hlo_tui.replay.collectives import ONE_DEVICE, Topology
 from hlo_tui.replay.frames import MISSING, Frame
 from hlo_tui.replay.grain import Grain, Interrupted
@@ -59,6 +60,7 @@ class Evaluator:
         self.interrupted = False
         self.unknown: dict[tuple[str, str], str] = {}
         self.driven = DRIVEN
+        self.changes = NO_CHANGES
         self.steps = 0
         self._steps: dict[int, list[Step | None]] = {}
         self.runs = Runs(self)
@@ -77,6 +79,8 @@ class Evaluator:
             return env[index]
         needed = self._missing(frame, index)
         self.steps += len(needed)
+        if frame.computation.id in self.changes.computations:
+            self.changes.apply(frame, needed)
         if self.grain is Grain.WHOLE and self._stretch(frame, needed):
             return env[index]
         steps = self._steps_of(frame.computation)
@@ -228,6 +232,8 @@ class Evaluator:
         computation, env = frame.computation, frame.env
         for j in needed:
             op = computation.ops[j]
+            if env[j] is not MISSING:
+                continue
             if op.opcode == "parameter":
                 env[j] = frame.arguments[op.proto.parameter_number]
             elif self._driven_here(frame, j):
@@ -259,7 +265,7 @@ class Evaluator:
         op = frame.computation.ops[index]
         if not op.enterable:
             return False
-        if self.grain is Grain.BODY:
+        if self.grain is Grain.BODY or any(c in self.changes.computations for c in op.called):
             return True
         if op.opcode not in CONTROL_FLOW:
             return False

@@ -18,7 +18,9 @@ MISSING: Any = object()
 class Frame:
     """One run of one computation."""
 
-    __slots__ = ("arguments", "calls", "computation", "env", "iteration", "ordinal", "parent", "site")
+    __slots__ = (
+        "arguments", "calls", "computation", "env", "flags", "iteration", "ordinal", "parent", "site",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -36,6 +38,7 @@ class Frame:
         self.ordinal = ordinal
         self.iteration = iteration
         self.env: list[Any] = [MISSING] * len(computation)
+        self.flags: dict[int, Any] = {}
         self.calls: dict[int, Call | Loop] = {}
 
     @property

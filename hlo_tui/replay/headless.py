@@ -55,7 +55,7 @@ class Replay:
             state = self._checked(session)
             assert state.start is not None
             yield _public(state.start)
-            if not state.stops:
+            if not state.stops and all(spec.kind != "first" for spec in self._specs):
                 self.warnings.append(self._nothing_to_stop_at())
             number = 0
             while True:
@@ -154,7 +154,14 @@ def _stop_words(event: Json) -> list[str]:
     )
     partition = "" if event["partition"] is None else f"  partition {event['partition']}"
     head = f"{event['event']} {event['n']}  %{event['instruction']}  {event['reason']}{partition}"
-    return [head, f"  {path}", f"  {summary_words(event['value'])}"]
+    lines = [head, f"  {path}", f"  {summary_words(event['value'])}"]
+    if event.get("source"):
+        lines.insert(1, f"  {event['source']}")
+    if "nonfinite" in event:
+        found = event["nonfinite"]
+        reach = "reaches an output" if found["reaches_output"] else "is masked: no output depends on it"
+        lines.append(f"  not finite here, finite in the operands; from {found['cause']}; it {reach}")
+    return lines
 
 
 def _end_words(event: Json) -> list[str]:

@@ -155,7 +155,7 @@ class Runs:
         loop = self.loop(frame, index)
         called = [self._computation(c) for c in op.called]
         endless = self._evaluator.grain is Grain.BODY or any(
-            self._evaluator.holds(computation) for computation in called
+            self._evaluator.holds(one) or one.id in self._evaluator.changes.computations for one in called
         )
         limit = None if endless else self._evaluator.steps + self._evaluator.driven
         while self._condition(frame, index, loop.reached):

@@ -4,14 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
+from hlo_tui.replay import collectives
+from hlo_tui.replay.conditions import Condition, parse_condition
+from hlo_tui.replay.finite import can_begin
 from hlo_tui.replay.program import Computation, Op, Program
-from hlo_tui.replay.stopspec import TAGS, StopSpec
+from hlo_tui.replay.stopspec import StopSpec
 
 TAG = "breakpoint"
 LOG = "_xla_log"
 _OFF = frozenset({"", "0", "false"})
+
+
+class Asked(NamedTuple):
+    """Why an instruction is a stop.
+
+    Attributes:
+        spec: what asks for it.
+        reason: in words.
+        condition: on its value; None for always.
+    """
+
+    spec: StopSpec
+    reason: str
+    condition: Condition | None = None
+
+
+Resolved = dict[int, dict[int, list[Asked]]]
 
 
 def is_tagged(attributes: Mapping[str, str]) -> bool:
@@ -24,17 +45,24 @@ def is_logged(attributes: Mapping[str, str]) -> bool:
     return attributes.get(LOG, "").lower() not in _OFF
 
 
-def resolve(program: Program, specs: list[StopSpec]) -> dict[int, dict[int, str]]:
-    """Find the instructions that the stops mean: computation id -> position -> the reason in words."""
-    found: dict[int, dict[int, str]] = {}
+def resolve(program: Program, specs: list[StopSpec]) -> Resolved:
+    """Find the instructions that the stops mean: computation id -> position -> what asks for it.
+
+    Raises:
+        HloTuiError: a condition cannot be read.
+    """
+    wanted = [(s, parse_condition(s.condition) if s.condition else None) for s in specs if s.enabled]
+    found: Resolved = {}
     lines = _source_lines(program.proto.stack_frame_index) if any(s.kind == "source" for s in specs) else {}
     for computation in program.reachable():
         for op in computation.ops:
-            for spec in specs:
+            for spec, condition in wanted:
                 reason = _matches(spec, computation, op, lines)
                 if reason:
-                    found.setdefault(computation.id, {}).setdefault(op.index, reason)
-    if TAGS in specs:
+                    reason += f" if {condition.text}" if condition else ""
+                    asked = Asked(spec, reason, condition)
+                    found.setdefault(computation.id, {}).setdefault(op.index, []).append(asked)
+    if any(spec.kind == "tags" for spec, _ in wanted):
         _merge_callees(program, found)
     return found
 
@@ -51,14 +79,20 @@ def _matches(
     if spec.kind == "tags":
         return f'{TAG}="{op.attributes[TAG]}"' if is_tagged(op.attributes) else ""
     if spec.kind == "instruction":
-        return (
-            f"stop at {spec.text()}"
-            if op.name == spec.value and spec.computation in ("", computation.name)
-            else ""
-        )
+        wanted = op.name == spec.value and spec.computation in ("", computation.name)
+        return f"stop at {spec.value}" if wanted else ""
     if spec.kind == "opcode":
         return f"opcode {spec.value}" if op.opcode == spec.value else ""
+    if spec.kind == "collectives":
+        return f"collective {op.opcode}" if op.opcode in collectives.COMMUNICATING else ""
+    if spec.kind == "tag":
+        given = op.attributes.get(spec.value)
+        wanted = given is not None and spec.detail in ("", given)
+        return f'{spec.value}="{given}"' if wanted else ""
     metadata = op.proto.metadata
+    if spec.kind == "first":
+        left_out = spec.detail and re.search(spec.detail, f"{op.name} {metadata.op_name}")
+        return f"first {spec.value}" if can_begin(computation, op) and not left_out else ""
     if spec.kind == "op_name":
         return f"op_name matches {spec.value}" if re.search(spec.value, metadata.op_name) else ""
     places = lines.get(metadata.stack_frame_id, set()) | {(metadata.source_file, metadata.source_line)}
@@ -70,40 +104,55 @@ def _same_file(path: str, wanted: str) -> bool:
     return path == wanted or path.endswith("/" + wanted)
 
 
+def source_of(op: Op, index: pb.StackFrameIndexProto) -> str:
+    """`file:line` of the Python that made an instruction; empty where the module does not say."""
+    metadata = op.proto.metadata
+    if metadata.source_file:
+        return f"{metadata.source_file}:{metadata.source_line}"
+    for file, line in _place(index, metadata.stack_frame_id):
+        return f"{file}:{line}"
+    return ""
+
+
+def _place(index: pb.StackFrameIndexProto, frame: int) -> set[tuple[str, int]]:
+    if not 0 < frame <= len(index.stack_frames):
+        return set()
+    location = index.stack_frames[frame - 1].file_location_id
+    if not 0 < location <= len(index.file_locations):
+        return set()
+    place = index.file_locations[location - 1]
+    if not 0 < place.file_name_id <= len(index.file_names):
+        return set()
+    return {(index.file_names[place.file_name_id - 1], place.line)}
+
+
 def _source_lines(index: pb.StackFrameIndexProto) -> dict[int, set[tuple[str, int]]]:
     """The innermost source line of every stack frame id."""
-    places: dict[int, set[tuple[str, int]]] = {}
-    for number, frame in enumerate(index.stack_frames, 1):
-        if 0 < frame.file_location_id <= len(index.file_locations):
-            location = index.file_locations[frame.file_location_id - 1]
-            if 0 < location.file_name_id <= len(index.file_names):
-                places[number] = {(index.file_names[location.file_name_id - 1], location.line)}
-    return places
+    return {number: _place(index, number) for number in range(1, len(index.stack_frames) + 1)}
 
 
-def _merge_callees(program: Program, found: dict[int, dict[int, str]]) -> None:
+def _merge_callees(program: Program, found: Resolved) -> None:
     """Make a tag on a fusion (or call) and on its root one stop, the caller's.
 
     The compiler copies a root's attributes to the fusion that it makes of it. Where a computation has another
-    caller
-    without the tag, its root stays a stop of its own.
+    caller without the tag, its root stays a stop of its own.
     """
-    callers: dict[int, list[tuple[Computation, Op]]] = {}
-    for computation, op in _callers(program):
+    callers: dict[int, list[Op]] = {}
+    for op in _callers(program):
         for called in op.called:
-            callers.setdefault(called, []).append((computation, op))
+            callers.setdefault(called, []).append(op)
     for called, sites in callers.items():
         callee = program.computation(called)
         root = callee.ops[callee.root]
         if not is_tagged(root.attributes):
             continue
         tag = root.attributes[TAG]
-        if all(op.opcode in ("fusion", "call") and op.attributes.get(TAG) == tag for _, op in sites):
-            found.get(called, {}).pop(callee.root, None)
+        if all(op.opcode in ("fusion", "call") and op.attributes.get(TAG) == tag for op in sites):
+            asked = found.get(called, {}).get(callee.root, [])
+            asked[:] = [one for one in asked if one.spec.kind != "tags"]
+            if not asked:
+                found.get(called, {}).pop(callee.root, None)
 
 
-def _callers(program: Program) -> Iterator[tuple[Computation, Op]]:
-    for computation in program.reachable():
-        for op in computation.ops:
-            if op.called:
-                yield computation, op
+def _callers(program: Program) -> Iterator[Op]:
+    return (op for computation in program.reachable() for op in computation.ops if op.called)

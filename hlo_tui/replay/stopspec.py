@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hlo_tui.errors import HloTuiError
+from hlo_tui.replay.conditions import parse_condition
 
-FORMS = "NAME, COMPUTATION/NAME, op:OPCODE, name:REGEX (of op_name), line:FILE.py:LINE, tags"
+FORMS = (
+    "NAME, COMPUTATION/NAME, op:OPCODE, name:REGEX (of op_name), line:FILE.py:LINE, tag:KEY[=VALUE], "
+    "collectives, tags; each with `if CONDITION`; first:nan, first:inf, first:nonfinite (!REGEX leaves out)"
+)
+_WORDS = {"opcode": "op", "op_name": "name", "source": "line", "tag": "tag", "first": "first"}
+_BARE = ("tags", "collectives")
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,26 +21,42 @@ class StopSpec:
     """One thing to stop at.
 
     Attributes:
-        kind: "tags", "instruction", "opcode", "op_name" or "source".
-        value: the instruction's name, the opcode, the pattern or the file's name.
+        kind: "tags", "collectives", "instruction", "opcode", "op_name", "source", "tag", or "first" (the
+            first
+            operations whose value is not finite while their operands are).
+        value: the instruction's name, the opcode, the pattern, the file, the tag's key, or which values
+            are meant.
         computation: of an instruction; empty for one of that name in any computation.
         line: of a source line, counted from 1.
+        detail: a tag's value, or for "first" a pattern of names to leave out.
+        condition: on the value; empty for always.
+        enabled: whether it stops; a disabled one is kept to be enabled again.
+        once: whether it is taken away after its first stop.
     """
 
     kind: str
     value: str = ""
     computation: str = ""
     line: int = 0
+    detail: str = ""
+    condition: str = ""
+    enabled: bool = True
+    once: bool = False
 
     def text(self) -> str:
         """The form that `parse_spec` reads."""
-        if self.kind == "tags":
-            return "tags"
+        return f"{self._base()} if {self.condition}" if self.condition else self._base()
+
+    def _base(self) -> str:
+        if self.kind in _BARE:
+            return self.kind
         if self.kind == "instruction":
             return f"{self.computation}/{self.value}" if self.computation else self.value
-        if self.kind == "source":
-            return f"line:{self.value}:{self.line}"
-        return f"{'op' if self.kind == 'opcode' else 'name'}:{self.value}"
+        after = {"source": f":{self.line}", "tag": f"={self.detail}", "first": f"!{self.detail}"}
+        wanted = self.kind == "source" or self.detail
+        return f"{_WORDS[self.kind]}:{self.value}" + (
+            after[self.kind] if wanted and self.kind in after else ""
+        )
 
 
 TAGS = StopSpec("tags")
@@ -46,26 +68,49 @@ def parse_spec(text: str) -> StopSpec:
     Raises:
         HloTuiError: it has none of the forms.
     """
-    kind, colon, rest = text.partition(":")
-    if text == "tags":
-        return TAGS
-    if colon and kind == "op" and rest:
+    base, has_condition, condition = text.strip().partition(" if ")
+    spec = _read(base.strip())
+    if spec is None:
+        raise _no_stop(text, "it has none of the forms that a stop can have")
+    if has_condition:
+        spec = replace(spec, condition=parse_condition(condition).text)
+    return spec
+
+
+def _no_stop(text: str, why: str) -> HloTuiError:
+    return HloTuiError(f"{text!r} is no stop", why, f"forms: {FORMS}")
+
+
+def _read(base: str) -> StopSpec | None:
+    kind, colon, rest = base.partition(":")
+    if base in _BARE:
+        return StopSpec(base)
+    if not colon:
+        computation, slash, name = base.rpartition("/")
+        found = StopSpec("instruction", name.lstrip("%"), computation.lstrip("%") if slash else "")
+        return found if found.value else None
+    if not rest:
+        return None
+    if kind == "op":
         return StopSpec("opcode", rest)
-    if colon and kind == "name" and rest:
-        try:
-            re.compile(rest)
-        except re.error as error:
-            raise HloTuiError(
-                f"{text!r} is no stop", f"{rest!r} is no regular expression: {error}", f"forms: {FORMS}"
-            ) from error
-        return StopSpec("op_name", rest)
-    if colon and kind == "line":
+    if kind == "name":
+        return StopSpec("op_name", _pattern(base, rest))
+    if kind == "line":
         file, _, line = rest.rpartition(":")
-        if file and line.isdecimal():
-            return StopSpec("source", file, line=int(line))
-    elif text.strip("%/") and not colon:
-        computation, slash, name = text.rpartition("/")
-        return StopSpec("instruction", name.lstrip("%"), computation.lstrip("%") if slash else "")
-    raise HloTuiError(
-        f"{text!r} is no stop", "it has none of the forms that a stop can have", f"forms: {FORMS}"
-    )
+        return StopSpec("source", file, line=int(line)) if file and line.isdecimal() else None
+    if kind == "tag":
+        key, _, value = rest.partition("=")
+        return StopSpec("tag", key, detail=value)
+    if kind == "first":
+        which, _, left_out = rest.partition("!")
+        known = which in ("nan", "inf", "nonfinite")
+        return StopSpec("first", which, detail=_pattern(base, left_out)) if known else None
+    return None
+
+
+def _pattern(text: str, pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise _no_stop(text, f"{pattern!r} is no regular expression: {error}") from error
+    return pattern

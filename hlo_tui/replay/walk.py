@@ -103,6 +103,7 @@ class Walker:
         self.entry = entry
         self.table = table
         self.accept: Callable[[Spot], bool] = lambda _: True
+        self.enters: Callable[[Frame, int], bool] = lambda _frame, _index: True
         evaluator.holds = self.holds
 
     def holds(self, computation: Computation) -> bool:
@@ -228,7 +229,7 @@ class Walker:
         return spot if self.accept(spot) else None
 
     def _inside_forward(self, frame: Frame, index: int) -> Spot | None:
-        if not self.table.inside(frame.computation, index):
+        if not self._goes_in(frame, index):
             return None
         child = self.evaluator.runs.first_child(frame, index)
         while child is not None:
@@ -238,8 +239,11 @@ class Walker:
             child = self.next_run(child)
         return None
 
+    def _goes_in(self, frame: Frame, index: int) -> bool:
+        return self.table.inside(frame.computation, index) and self.enters(frame, index)
+
     def _inside_backward(self, frame: Frame, index: int) -> Spot | None:
-        if not self.table.inside(frame.computation, index):
+        if not self._goes_in(frame, index):
             return None
         child = self.last_run(frame, index)
         while child is not None:

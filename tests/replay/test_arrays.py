@@ -45,7 +45,8 @@ import json, sys
 from jaxlib import _hlo
 out = {}
 for shape, text in json.load(sys.stdin).items():
-    module = _hlo.hlo_module_from_text(f"HloModule m\\n\\nENTRY e {{\\n  ROOT c = {shape} constant({text})\\n}}\\n")
+    hlo = f"HloModule m\\n\\nENTRY e {{\\n  ROOT c = {shape} constant({text})\\n}}\\n"
+    module = _hlo.hlo_module_from_text(hlo)
     out[shape] = bytes(module.as_serialized_hlo_module_proto()).hex()
 print(json.dumps(out))
 """

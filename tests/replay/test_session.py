@@ -117,14 +117,13 @@ def test_death_in_the_middle_of_a_step(start: Start) -> None:
     reference = [shown(go(session, "continue")) for _ in range(6)]
     session.goto(session.state.history[0])
     session.wait()
-    for number in range(1, 6):
+    for _ in range(4):
         session.move("continue")
         os.kill(worker_of(session), signal.SIGKILL)
-        until(lambda: session.state.status in ("dead", "standing"))
-        if session.state.status == "standing" and session.state.number == number + 1:
-            continue
         until(lambda: session.state.status == "dead")
-        assert shown(go(session, "continue")) == reference[number]
+        # It died before or after it had answered; either way the next stop is the one after where it stands.
+        stands = session.state.number
+        assert shown(go(session, "continue")) == reference[stands]
 
 
 def test_no_worker_is_left_behind(start: Start) -> None:

@@ -76,7 +76,20 @@ def run_all() -> None:
     def long(x):
         return lax.fori_loop(0, 1000, lambda _, v: tag(v * 0.999 + 0.001, breakpoint=True), x)
 
+    def masked(x):
+        return jnp.where(x > 0, jnp.log(x), 0.0)
+
+    def reaching(x):
+        return jnp.exp(x * 100.0) / jnp.exp(x * 100.0).sum()
+
+    def blowup(x):
+        return lax.fori_loop(0, 40, lambda _, v: v * v + 0.5, x)
+
+    signs = jnp.array([0.5, -1.0, 2.0])
     for function, argument in (
+        (masked, signs),
+        (reaching, signs),
+        (blowup, jnp.float32(1.0)),
         (product, jnp.float32(1.0)),
         (scan, jnp.arange(10, dtype=jnp.float32)),
         (loop, jnp.float32(1.0)),
@@ -93,11 +106,18 @@ def run_all() -> None:
 def main() -> None:
     """Run the programs in a child that dumps, and keep what the tests need."""
     with tempfile.TemporaryDirectory() as directory:
-        environment = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": f"--xla_dump_to={directory} {FLAGS}"}
+        environment = {
+            **os.environ,
+            "JAX_PLATFORMS": "cpu",
+            "XLA_FLAGS": f"--xla_dump_to={directory} {FLAGS}",
+        }
         subprocess.run([sys.executable, __file__, "--inside"], env=environment, check=True)
         for old in HERE.glob("module_*"):
             old.unlink()
-        names = ("product", "scan", "loop", "branch", "quoted", "logged", "off", "nested", "long")
+        names = (
+            "masked", "reaching", "blowup", "product", "scan", "loop", "branch", "quoted", "logged", "off",
+            "nested", "long",
+        )  # fmt: skip
         for name in names:
             for pattern in ("before_optimizations.txt", "cpu_after_optimizations.txt", "snapshot.*.pb"):
                 for file in Path(directory).glob(f"module_*.jit_{name}.{pattern}"):

@@ -1,0 +1,167 @@
+"""Where a NaN or an infinity begins: at an operation that makes one while its operands hold none."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hlo_tui.replay import arrays
+from hlo_tui.replay.evaluate import Evaluator
+from hlo_tui.replay.frames import Frame
+from hlo_tui.replay.grain import Grain
+from hlo_tui.replay.program import CONTROL_FLOW, Computation, Op
+from hlo_tui.replay.values import leaves
+from hlo_tui.replay.xla import Replicated
+
+# They only pass on what they are given, or have it written in the program.
+_PASSING = frozenset(
+    {
+        "constant", "tuple", "get-tuple-element", "copy", "bitcast", "reshape", "transpose", "broadcast",
+        "iota", "slice", "reverse", "opt-barrier", "domain", "after-all", "add-dependency", "copy-start",
+        "copy-done", "async-update", "async-done", "all-reduce-done", "all-gather-done",
+        "collective-permute-done",
+    }
+)  # fmt: skip
+
+# Each element depends on the same element of the operands alone, so elements are compared one by one.
+_ELEMENTWISE = frozenset(
+    {
+        "abs", "acos", "acosh", "add", "asin", "asinh", "atan2", "atanh", "cbrt", "ceil", "clamp", "complex",
+        "convert", "cosh", "cosine", "divide", "erf", "exponential", "exponential-minus-one", "floor", "imag",
+        "log", "log-plus-one", "logistic", "maximum", "minimum", "multiply", "negate", "power", "real",
+        "reduce-precision", "remainder", "round-nearest-afz", "round-nearest-even", "rsqrt", "select", "sign",
+        "sine", "sinh", "sqrt", "subtract", "tan", "tanh",
+    }
+)  # fmt: skip
+
+
+class Flags(NamedTuple):
+    """What a value holds besides finite numbers."""
+
+    nan: bool = False
+    inf: bool = False
+
+    def any(self) -> bool:
+        """Whether it holds either."""
+        return self.nan or self.inf
+
+
+FINITE = Flags()
+
+
+def can_begin(computation: Computation, op: Op) -> bool:
+    """Whether one can begin at an instruction; of parameters only the entry's bring any in."""
+    if op.opcode == "parameter":
+        return computation is computation.program.entry
+    return op.opcode not in _PASSING and op.opcode not in CONTROL_FLOW
+
+
+def flags_of(value: Any) -> Flags:
+    """The flags of a value; integers are finite, and what is unknown counts as finite."""
+    nan = inf = False
+    for leaf in leaves(value):
+        array = _floats(leaf)
+        if array is None:
+            continue
+        # A sum is not finite as soon as one element is not; most values are done with that.
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(array.sum()):
+                continue
+        nan = nan or bool(np.isnan(array).any())
+        inf = inf or bool(np.isinf(array).any())
+    return Flags(nan, inf)
+
+
+def _floats(leaf: Any) -> arrays.Array | None:
+    """A leaf as numbers that numpy can ask about; None for integers and booleans."""
+    array = np.asarray(leaf)
+    if array.dtype.kind in "biu" or array.dtype.name.startswith(("int", "uint")):
+        return None
+    return array if array.dtype.kind in "fc" else array.astype(np.float32)
+
+
+def replaced(value: Any, number: float) -> Any:
+    """The value with `number` in the place of each element that is not finite."""
+    if isinstance(value, tuple):
+        return tuple(replaced(part, number) for part in value)
+    if isinstance(value, Replicated):
+        return Replicated(tuple(replaced(part, number) for part in value.parts))
+    array = np.asarray(value)
+    floats = _floats(array)
+    if floats is None:
+        return value
+    return np.where(np.isfinite(floats), array, np.asarray(number).astype(array.dtype))
+
+
+class Origins:
+    """Finds origins, with the flags of each value computed once."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+
+    def flags(self, frame: Frame, index: int) -> Flags:
+        """The flags of an instruction's value."""
+        found = frame.flags.get(index)
+        if found is None:
+            found = frame.flags[index] = flags_of(self._evaluator.value(frame, index))
+        return found
+
+    def begins(self, frame: Frame, index: int, which: str) -> bool:
+        """Whether a "nan", an "inf" or either ("nonfinite") begins at an instruction.
+
+        A NaN begins where no operand has one (an infinity may); an infinity where no operand is other than
+        finite.
+        Of a fusion this means: in the compiled fusion, and in no operation inside it.
+        """
+        here = self.flags(frame, index)
+        if not here.any():
+            return False
+        op = frame.computation.ops[index]
+        given = [self.flags(frame, operand) for operand in op.operands]
+        if op.opcode == "fusion":
+            return self._only_compiled(frame, index, here)
+        if op.opcode in _ELEMENTWISE and any(flags.any() for flags in given):
+            new_nan, new_inf = self._new_elements(frame, op)
+        else:
+            new_nan = here.nan and not any(flags.nan for flags in given)
+            new_inf = here.inf and not any(flags.any() for flags in given)
+        return (new_nan and which != "inf") or (new_inf and which != "nan")
+
+    def _new_elements(self, frame: Frame, op: Op) -> tuple[bool, bool]:
+        """Whether a NaN, an infinity stands where no operand has one at the same place."""
+        value = leaves(self._evaluator.value(frame, op.index))
+        operands = [leaves(self._evaluator.value(frame, operand)) for operand in op.operands]
+        new_nan = new_inf = False
+        for part, leaf in enumerate(value):
+            array = _floats(leaf)
+            if array is None:
+                continue
+            nan, inf = np.isnan(array), np.isinf(array)
+            for operand in operands:
+                given = _floats(operand[part % len(operand)])
+                if given is not None:
+                    nan = nan & ~np.isnan(given)
+                    inf = inf & np.isfinite(given)
+            new_nan, new_inf = new_nan or bool(nan.any()), new_inf or bool(inf.any())
+        return new_nan, new_inf
+
+    def _only_compiled(self, frame: Frame, index: int, here: Flags) -> bool:
+        child = self._evaluator.runs.first_child(frame, index)
+        if child is None:
+            return False
+        stepped = self.flags(child, child.computation.root)
+        return (here.nan and not stepped.nan) or (here.inf and not stepped.any())
+
+    def inside(self, frame: Frame, index: int, which: str) -> bool:
+        """Whether one begins inside the fusion that an instruction is.
+
+        Unless fusions are entered anyway (body grain), only a fusion whose value has one is looked into.
+        """
+        if self._evaluator.grain is not Grain.BODY and not self.flags(frame, index).any():
+            return False
+        child = self._evaluator.runs.first_child(frame, index)
+        if child is None:
+            return False
+        ops = [op for op in child.computation.ops if can_begin(child.computation, op)]
+        return any(self.begins(child, op.index, which) for op in ops)

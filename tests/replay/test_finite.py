@@ -1,0 +1,131 @@
+"""Where a NaN or an infinity begins, whether it reaches an output, and conditions at stops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hlo_tui.replay.finite import Flags, flags_of
+from tests.corpus import corpus_dir
+from tests.replay.conftest import STAGES, Open, forward, program_file
+
+
+def opcodes(debugger: object, stops: list[dict]) -> list[str]:
+    program = debugger.program  # type: ignore[attr-defined]
+    found = []
+    for stop in stops:
+        computation = program.by_name(stop["computation"])
+        found.append(computation.ops[computation.by_name[stop["instruction"]]].opcode)
+    return found
+
+
+@pytest.mark.parametrize("grain", ["whole", "unit", "body"])
+@pytest.mark.parametrize("stage", STAGES)
+class TestOrigins:
+    def test_a_masked_nan_is_told_from_a_reaching_one(self, debug: Open, stage: str, grain: str) -> None:
+        masked = debug(program_file("masked", stage), grain, stops=("first:nan",))
+        *stops, end = forward(masked)
+        assert end["outputs"][0]["nan"] == 0
+        if stage == STAGES[0] or grain == "body":
+            assert opcodes(masked, stops) == ["log"]
+            assert stops[0]["nonfinite"] == {"cause": "computed", "reaches_output": False}
+        else:
+            # It begins and is masked inside one fusion, whose value is finite.
+            assert stops == []
+        reaching = debug(program_file("reaching", stage), grain, stops=("first:nan",))
+        *stops, end = forward(reaching)
+        assert len(stops) == 1
+        assert stops[0]["nonfinite"] == {"cause": "computed", "reaches_output": True}
+        assert stops[0]["source"].startswith("programs.py:")
+        assert end["outputs"][0]["nan"] == 1
+
+    def test_the_iteration_in_which_a_loop_blows_up(self, debug: Open, stage: str, grain: str) -> None:
+        value, iteration = np.float32(1), 0
+        with np.errstate(over="ignore"):
+            while np.isfinite(value * value + np.float32(0.5)):
+                value, iteration = value * value + np.float32(0.5), iteration + 1
+        *stops, _ = forward(debug(program_file("blowup", stage), grain, stops=("first:inf",)))
+        assert [p["iteration"] for p in stops[0]["path"] if p["iteration"] is not None] == [iteration]
+
+
+def test_made_inputs_are_the_cause_where_they_are(debug: Open) -> None:
+    *stops, _ = forward(debug(program_file("masked"), inputs="zeros", stops=("first:nonfinite",)))
+    assert stops[0]["nonfinite"]["cause"] == "made inputs"
+    assert stops[0]["value"]["inf"] == 3
+
+
+def test_a_nan_that_comes_in_with_the_inputs(debug: Open, tmp_path: pytest.TempPathFactory) -> None:
+    path = tmp_path / "in.npz"  # type: ignore[operator]
+    np.savez(path, arg0=np.array([1, np.nan, 2], np.float32))
+    *stops, _ = forward(debug(program_file("reaching"), inputs=str(path), stops=("first:nan",)))
+    assert stops[0]["nonfinite"] == {"cause": "the inputs", "reaches_output": True}
+
+
+def test_a_pattern_leaves_operations_out(debug: Open) -> None:
+    assert len(forward(debug(program_file("masked"), stops=("first:nan!log",)))) == 1
+
+
+@pytest.mark.parametrize(
+    ("stop", "iterations"),
+    [
+        ("tags if iteration==7", [7]),
+        ("tags if max>1.3", [2, 3, 9]),
+        ("tags if hits>=9", [8, 9]),
+        ("tags if min<0 and not iteration==5", [6]),
+        ("tag:where=scan_body if iteration<2", [0, 1]),
+        ("tag:where=other", []),
+        ("tags if nan", []),
+    ],
+)
+def test_conditions_at_stops(debug: Open, stop: str, iterations: list[int]) -> None:
+    # The states of the scan by numpy: 0, .84, 1.67, 1.64, .72, -.31, -.56, .15, 1.13, 1.43.
+    *stops, _ = forward(debug(program_file("scan"), stops=(stop,)))
+    found = [p["iteration"] for s in stops for p in s["path"] if p["iteration"] is not None]
+    assert found == iterations
+
+
+def test_a_condition_holds_backwards_as_forwards(debug: Open) -> None:
+    debugger = debug(program_file("scan"), stops=("tags if max>1.3",))
+    there = [event["key"] for event in forward(debugger)[:-1]]
+    back = []
+    while (event := debugger.move("continue", backward=True))["event"] == "stop":
+        back.append(event["key"])
+    assert back == there[::-1]
+
+
+@pytest.mark.parametrize(
+    ("value", "flags"),
+    [
+        (np.array([1.0, 2.0]), Flags()),
+        (np.array([1.0, np.nan]), Flags(nan=True)),
+        (np.array([np.inf, -np.inf]), Flags(inf=True)),
+        (np.array([3e38, 3e38], np.float32), Flags()),
+        (np.array([1, 2]), Flags()),
+        ((np.array([np.nan]), np.array([np.inf])), Flags(True, True)),
+    ],
+)
+def test_flags(value: object, flags: Flags) -> None:
+    assert flags_of(value) == flags
+
+
+class TestBrokenPrograms:
+    """The programs of the collection that were written to go wrong: the line of each first fault."""
+
+    @pytest.mark.parametrize(
+        ("module", "line"),
+        [
+            ("naive_softmax_xent", 6),
+            ("layernorm_neg_var", 13),
+            ("masked_rows", 17),
+            ("where_grad", 20),
+            ("loop_blowup", 25),
+            ("deep_chain", 33),
+        ],
+    )
+    @pytest.mark.parametrize("stage", STAGES[:2])
+    def test_the_first_fault_is_on_its_line(self, debug: Open, stage: str, module: str, line: int) -> None:
+        directory = corpus_dir() / "dumps" / "jax0102-p04_nan-snapshots_all"
+        (path,) = directory.glob(f"*.jit_{module}.{stage}")
+        first = debug(path, stops=("first:nonfinite",)).move("continue")
+        assert first["source"].endswith(f"p04_nan.py:{line}")
+        assert first["nonfinite"]["reaches_output"] is True
