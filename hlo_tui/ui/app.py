@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -43,7 +44,7 @@ from hlo_tui.ui.showing import Showing
 from hlo_tui.ui.themewatch import ThemeWatch
 from hlo_tui.ui.trail import Spot
 from hlo_tui.ui.treerows import Node, first_node, parents_of, place_of
-from hlo_tui.ui.watching import Watch
+from hlo_tui.ui.watching import News, Watch
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -77,7 +78,7 @@ class HloTuiApp(App[None], inherit_bindings=False):
         root: Path,
         theme: Theme,
         *,
-        poll: bool = False,
+        watch: Watch | None = None,
         replay: ReplayOptions | None = None,
         make: MakeSession = make_session,
         ascii_only: bool = False,
@@ -88,9 +89,8 @@ class HloTuiApp(App[None], inherit_bindings=False):
         self._themes = 0
         self._theme_watch = ThemeWatch(theme, self.post_message)
         self.use_theme(theme)
-        watch = Watch(root, poll, self.post_message)
         replays = Replays(replay or ReplayOptions(), self._tell, make)
-        self.desk = Desk(str(root), watch, replays)
+        self.desk = Desk(str(root), watch or Watch(root), replays)
         self.reader = Reader(self.post_message)
         self.main = MainScreen(self.paint)
         self.shown = Showing(self.main, self.desk)
@@ -105,6 +105,7 @@ class HloTuiApp(App[None], inherit_bindings=False):
     def on_mount(self) -> None:
         """Begin to watch."""
         self.desk.watch.start()
+        self.desk.watch.attach(self._hear)
         self._theme_watch.start()
 
     def on_unmount(self) -> None:
@@ -174,11 +175,22 @@ class HloTuiApp(App[None], inherit_bindings=False):
 
     # The dump.
 
+    def _hear(self, news: News | HloTuiError) -> None:
+        if isinstance(news, HloTuiError):
+            self.post_message(Problem(news))
+        elif self.desk.shelf is None and threading.current_thread() is threading.main_thread():
+            self._take(news)
+        else:
+            self.post_message(ShelfChanged(news))
+
     def on_shelf_changed(self, message: ShelfChanged) -> None:
-        """Show what is there now; open the first module when it comes."""
+        """Show what is there now."""
+        self._take(message.news)
+
+    def _take(self, news: News) -> None:
         desk, before = self.desk, self.desk.shelf
-        desk.shelf, desk.mode = message.shelf, message.mode
-        for notice in message.notices:
+        desk.shelf, desk.mode = news.shelf, news.mode
+        for notice in news.notices:
             desk.notice = notice
         opened = desk.opened
         if opened is not None and opened.scanned and not desk.changed and opened.replaced:
@@ -186,12 +198,12 @@ class HloTuiApp(App[None], inherit_bindings=False):
                 desk.changed = True
             else:
                 self.reload()
-        newest = message.shelf.newest()
+        newest = news.shelf.newest()
         known = {m.key for g in before.groups for m in g.modules} if before is not None else set()
         if desk.wanted is None:
             self._begin()
         elif desk.follow and newest is not None and newest.key not in known and desk.replays.state is None:
-            place = place_of(message.shelf, Node("module", newest.key))
+            place = place_of(news.shelf, Node("module", newest.key))
             if place is not None:
                 self.open(desk.want(place))
         self.shown.everything(self.situation())

@@ -59,6 +59,10 @@ def run(
     _environment()
     # What is imported stays: looking through it again and again for garbage would delay the first paint.
     gc.disable()
+    from hlo_tui.ui.watching import Watch
+
+    watch = Watch(path, poll)
+    watch.start()
     from hlo_tui.theme.theme import load
 
     chosen = load(theme or default_theme())
@@ -68,7 +72,7 @@ def run(
     with _quiet_stderr() as screen:
         from hlo_tui.ui.app import HloTuiApp
 
-        app = HloTuiApp(path, chosen, poll=poll, replay=replay, ascii_only=not _is_unicode(screen))
+        app = HloTuiApp(path, chosen, watch=watch, replay=replay, ascii_only=not _is_unicode(screen))
         gc.freeze()
         gc.enable()
         with _signals(app):

@@ -13,21 +13,19 @@ if TYPE_CHECKING:
     from hlo_tui.ui.inspection import Inspection
     from hlo_tui.ui.marks import Marks
     from hlo_tui.ui.opened import Opened, Want
-    from hlo_tui.ui.shelf import Shelf
+    from hlo_tui.ui.watching import News
 
 
 class ShelfChanged(Message):
     """The dump is another than before."""
 
-    def __init__(self, shelf: Shelf, notices: tuple[str, ...], mode: str) -> None:
+    def __init__(self, news: News) -> None:
         super().__init__()
-        self.shelf = shelf
-        self.notices = notices
-        self.mode = mode
+        self.news = news
 
     def can_replace(self, message: Message) -> bool:
         """The newest shelf is all that counts, unless something was said with an older one."""
-        return isinstance(message, ShelfChanged) and not self.notices
+        return isinstance(message, ShelfChanged) and not self.news.notices
 
 
 class ReplayChanged(Message):

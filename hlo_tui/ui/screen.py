@@ -63,7 +63,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """The focus is in another pane."""
 
     def __init__(self, paint: Paint) -> None:
-        super().__init__()
+        super().__init__(classes="-modules -ascii" if paint.ascii_only else "-modules")
         self._paint = paint
         self.pane = "modules"
         self.narrow = False
@@ -111,16 +111,19 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Begin in the modules."""
-        self.set_class(self._paint.ascii_only, "-ascii")
-        self.go("modules")
+        self.set_focus(self.modules, scroll_visible=False)
 
     def on_resize(self, event: events.Resize) -> None:
         """Lay the panes out for the width there is."""
-        self.narrow = event.size.width < WIDE
-        self.set_class(self.narrow, "-narrow")
-        self.set_class(event.size.width >= _ROOMY, "-roomy")
-        self.set_class(event.size.width >= _HUGE, "-huge")
-        self.set_class(event.size.height >= _TALL, "-tall")
+        width, height = event.size
+        self.narrow = width < WIDE
+        for name, on in (
+            ("-narrow", self.narrow),
+            ("-roomy", width >= _ROOMY),
+            ("-huge", width >= _HUGE),
+            ("-tall", height >= _TALL),
+        ):
+            self.set_class(on, name)
         self.titles()
         self.post_message(self.PaneChanged())
 

@@ -1,4 +1,4 @@
-"""Watches the dump from threads of its own and tells the screen what is on the shelf now."""
+"""Watches the dump from threads of its own, from before there is a screen, and tells what is on the shelf."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import queue
 import threading
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hlo_tui.dump.catalog import Catalog
@@ -15,13 +15,30 @@ from hlo_tui.dump.files import Changes, File, Stamp
 from hlo_tui.dump.listing import load
 from hlo_tui.dump.modules import Module, ModuleKey
 from hlo_tui.errors import HloTuiError
-from hlo_tui.ui.messages import Problem, ShelfChanged
 from hlo_tui.ui.shelf import PEEKED, Peek, Shelf, first_stage, peek, shelve
 
 # Files that are looked into before the screen hears of it.
 _BATCH = 64
 # Seconds that everything else waits for the first paint, at most.
 _FIRST_PAINT = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """The dump is another than before.
+
+    Attributes:
+        shelf: what it holds now.
+        notices: what a person should know about the watching.
+        mode: how changes are noticed.
+    """
+
+    shelf: Shelf
+    notices: tuple[str, ...]
+    mode: str
+
+
+Listener = Callable[["News | HloTuiError"], None]
 
 
 class Watch:
@@ -32,10 +49,12 @@ class Watch:
         painted: to be set when there is something on the screen; what can wait waits for it.
     """
 
-    def __init__(self, root: Path, poll: bool, post: Callable[[ShelfChanged | Problem], object]) -> None:
+    def __init__(self, root: Path, poll: bool = False) -> None:
         self._root = os.fspath(root)
         self._poll = poll
-        self._post = post
+        self._started = False
+        self._listener: Listener | None = None
+        self._news: News | HloTuiError | None = None
         self._lock = threading.Lock()
         self._catalog = Catalog(Edges(self._root).module_name)
         self._peeks: dict[ModuleKey, Peek] = {}
@@ -46,8 +65,18 @@ class Watch:
         self.is_directory = not root.is_file()
         self.painted = threading.Event()
 
+    def attach(self, listener: Listener) -> None:
+        """Tell all news from now on to `listener`, on threads of the watch; what is known already at once."""
+        with self._lock:
+            self._listener, news = listener, self._news
+        if news is not None:
+            listener(news)
+
     def start(self) -> None:
-        """Begin; the first shelf comes at once."""
+        """Begin to look, if that has not begun yet."""
+        if self._started:
+            return
+        self._started = True
         threading.Thread(target=self._look_into, name="hlo-tui-peek", daemon=True).start()
         threading.Thread(target=self._begin, name="hlo-tui-shelf", daemon=True).start()
 
@@ -74,7 +103,7 @@ class Watch:
         try:
             listing = load(self._root)
         except HloTuiError as error:
-            self._post(Problem(error))
+            self._tell(error)
             return
         self._mode = lambda: "a log" if listing.log else "one file"
         self._take(Changes(tuple(listing.catalog.files.values())))
@@ -101,12 +130,15 @@ class Watch:
             from hlo_tui.dump.doctor import explain_empty
 
             shelf = replace(shelf, explanation=tuple(explain_empty(self._root)))
-        self._tell(shelf, changes.notices)
+        self._tell(News(shelf, changes.notices, self._mode()))
         for module in (*delta.added, *delta.changed):
             self._queue.put(module)
 
-    def _tell(self, shelf: Shelf, notices: tuple[str, ...] = ()) -> None:
-        self._post(ShelfChanged(shelf, notices, self._mode()))
+    def _tell(self, news: News | HloTuiError) -> None:
+        with self._lock:
+            self._news, listener = news, self._listener
+        if listener is not None:
+            listener(news)
 
     def _look_into(self) -> None:
         """Read the beginnings of modules; what was found is told in batches."""
@@ -125,7 +157,7 @@ class Watch:
             if found:
                 with self._lock:
                     shelf = shelve(self._catalog, self._peeks)
-                self._tell(shelf)
+                self._tell(News(shelf, (), self._mode()))
             if module is None:
                 return
 
