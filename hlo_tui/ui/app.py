@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
+from textual.driver import Driver
 from textual.timer import Timer
 
 from hlo_tui.errors import HloTuiError
@@ -18,6 +19,7 @@ from hlo_tui.ui.codetext import CodeText
 from hlo_tui.ui.codeview import CodeView
 from hlo_tui.ui.commands import BY_ID, Situation
 from hlo_tui.ui.desk import Desk
+from hlo_tui.ui.driver import CanvasDriver
 from hlo_tui.ui.handlers import answer, handler
 from hlo_tui.ui.messages import (
     Head,
@@ -98,6 +100,10 @@ class HloTuiApp(App[None], inherit_bindings=False):
         self._rest: Timer | None = None
         self._ticks: Timer | None = None
 
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's driver with less to send."""
+        return CanvasDriver
+
     def get_default_screen(self) -> MainScreen:
         """The main screen."""
         return self.main
@@ -154,6 +160,13 @@ class HloTuiApp(App[None], inherit_bindings=False):
     def on_main_screen_pane_changed(self, _: MainScreen.PaneChanged) -> None:
         """Other keys do something now."""
         self.shown.everything(self.situation())
+
+    def redraw(self) -> None:
+        """Draw everything, whatever the terminal is thought to show."""
+        driver = self._driver
+        if isinstance(driver, CanvasDriver):
+            driver.forget()
+        self.screen.refresh()
 
     # Themes.
 

@@ -90,6 +90,11 @@ def _reload(app: HloTuiApp) -> None:
     app.reload()
 
 
+@does("redraw")
+def _redraw(app: HloTuiApp) -> None:
+    app.redraw()
+
+
 @does("theme")
 def _theme(app: HloTuiApp) -> None:
     there = names()

@@ -265,6 +265,8 @@ COMMANDS = (
             help="Go to the pane before."),
     Command("interrupt", ("ctrl+c",), "interrupt", SCREEN, _interruptible,
             help="Stop what is under way; twice quits when nothing is."),
+    Command("redraw", ("ctrl+l",), "draw again", SCREEN, _always,
+            help="Draw all of the screen again, where something else has written on it."),
     Command("theme", (), "next theme", SCREEN, _always,
             help="Change the colours."),
     Command("help", ("question_mark", "f1"), "help", SCREEN, _always, "help",

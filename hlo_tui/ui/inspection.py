@@ -17,6 +17,8 @@ from hlo_tui.hlo.visible import decode, visible
 # How many users, callers or tags are listed.
 LISTED = 200
 _RAW = 1 << 12
+# Bytes of a computation that are searched in an instant.
+_QUICK = 1 << 19
 _SOURCE = 1 << 22
 _SOURCE_LINE = 400
 
@@ -98,6 +100,15 @@ def inspect(module: Module, line: int, stop: Stop, deep: bool) -> Inspection:
     if around is None and line == 0:
         return _module(module, raw, end - begin, deep)
     return Inspection(line, raw=raw, size=end - begin, complete=True)
+
+
+def is_quick(module: Module, line: int) -> bool:
+    """Whether everything about a line of a scanned module is found in an instant."""
+    outline, lines = module.outline, module.lines
+    around = outline.at_line(line) if outline is not None else None
+    if outline is None or lines is None or around is None:
+        return False
+    return around.line != line and lines.start(around.last) - lines.start(around.line) < _QUICK
 
 
 def _instruction(

@@ -72,7 +72,13 @@ def run(
     with _quiet_stderr() as screen:
         from hlo_tui.ui.app import HloTuiApp
 
-        app = HloTuiApp(path, chosen, watch=watch, replay=replay, ascii_only=not _is_unicode(screen))
+        app = HloTuiApp(
+            path,
+            chosen,
+            watch=watch,
+            replay=replay,
+            ascii_only=not _is_unicode(screen),
+        )
         gc.freeze()
         gc.enable()
         with _signals(app):

@@ -71,10 +71,10 @@ class Reader:
         """Find out what a line is: quickly first, then with its users."""
 
         def job(stop: Stop) -> Message | None:
-            from hlo_tui.ui.inspection import inspect
+            from hlo_tui.ui.inspection import inspect, is_quick
 
-            quick = inspect(opened.module, line, stop, deep=False)
-            self._post(Inspected(opened.number, quick))
+            if not is_quick(opened.module, line):
+                self._post(Inspected(opened.number, inspect(opened.module, line, stop, deep=False)))
             if stop():
                 return None
             return Inspected(opened.number, inspect(opened.module, line, stop, deep=True))
