@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
+from hlo_tui.errors import HloTuiError
 from hlo_tui.replay.frames import Frame
+from hlo_tui.replay.values import Unknown, replaced
+from hlo_tui.replay.xla import Replicated
 
 Place = tuple[tuple[tuple[int, int], ...], int]
 
@@ -36,3 +41,42 @@ class Changes:
 
 
 NO_CHANGES = Changes({}, ())
+
+
+def replacement(value: Any, to: str) -> Any:
+    """The value that a person asks for in the place of another, of the same shape and type.
+
+    Args:
+        value: what is there.
+        to: a number, "finite" or a .npy file.
+
+    Raises:
+        HloTuiError: it is none of these, or does not fit.
+    """
+    if isinstance(value, tuple) or value is None or isinstance(value, Unknown):
+        hint = "change what makes one of its elements"
+        raise HloTuiError("this value cannot be changed", "only arrays can be", hint)
+    if to == "finite":
+        return replaced(value, 1.0)
+    if isinstance(value, Replicated):
+        return Replicated(tuple(replacement(part, to) for part in value.parts))
+    array = np.asarray(value)
+    if to.endswith(".npy"):
+        return _from_file(array, to)
+    try:
+        return np.full(array.shape, complex(to) if array.dtype.kind == "c" else float(to)).astype(array.dtype)
+    except ValueError as error:
+        raise HloTuiError(f"{to!r} is no value", "give a number, `finite` or a .npy file") from error
+
+
+def _from_file(array: Any, path: str) -> Any:
+    try:
+        given = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise HloTuiError("the value cannot be read", f"{path}: {error}") from error
+    if given.shape != array.shape:
+        message = f"{path} has shape {list(given.shape)}, the value {list(array.shape)}"
+        raise HloTuiError("the value does not fit", message)
+    if given.dtype.kind == "V" and given.dtype.itemsize == array.dtype.itemsize:
+        given = given.view(array.dtype)
+    return given.astype(array.dtype)

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from hlo_tui.errors import EngineError, HloTuiError
+from hlo_tui.errors import HloTuiError
 from hlo_tui.replay.activestops import ActiveStops
+from hlo_tui.replay.changes import NO_CHANGES, Changes, replacement
+from hlo_tui.replay.checks import Checks
 from hlo_tui.replay.collectives import ONE_DEVICE, Topology
 from hlo_tui.replay.evaluate import Evaluator
-from hlo_tui.replay.finite import flags_of, replaced
+from hlo_tui.replay.finite import flags_of
 from hlo_tui.replay.frames import Frame
 from hlo_tui.replay.grain import Grain
 from hlo_tui.replay.inputs import Inputs
-from hlo_tui.replay.lowering import Cannot
-from hlo_tui.replay.program import CONTROL_FLOW, Computation, Program, trip_count
-from hlo_tui.replay.slices import Slice, SliceCache, SliceModule, value_shape
+from hlo_tui.replay.program import APPLIED, CONTROL_FLOW, Computation, Program, trip_count
+from hlo_tui.replay.slices import SliceCache
 from hlo_tui.replay.stops import LOG, is_logged, logged, source_of
 from hlo_tui.replay.stopspec import StopSpec
-from hlo_tui.replay.values import Difference, Unknown, compare, find_unknown, summarize
+from hlo_tui.replay.values import compare, find_unknown, replaced, summarize
 from hlo_tui.replay.walk import Phase, Position, Spot, StopTable, Walker
 from hlo_tui.replay.xla import Backend
 
 Json = dict[str, Any]
-
-# They go on from a state of the process: a second run gives other numbers.
-_DRAWN_ANEW = frozenset({"rng", "rng-get-and-update-state"})
 
 
 class Debugger:
@@ -44,8 +43,10 @@ class Debugger:
         topology: Topology = ONE_DEVICE,
         grain: Grain = Grain.UNIT,
         refused: dict[tuple[str, str], str] | None = None,
+        watched: Path = Path(),
     ) -> None:
         self.program = program
+        self.watched = watched
         self.inputs = inputs
         self.topology = topology
         self.evaluator = Evaluator(program, backend, cache, topology, grain, refused)
@@ -59,6 +60,7 @@ class Debugger:
         self._walker.accept = self._accept
         self._walker.enters = self._stops.enters
         self.spot = self._walker.start()
+        self._checks = Checks(self.evaluator, inputs)
 
     # Stops.
 
@@ -165,12 +167,8 @@ class Debugger:
 
     def regrain(self, grain: Grain) -> None:
         """Compute in another grain from now on; the replay stays where it is."""
-        position = self.spot.position()
         self.evaluator.regrain(grain)
-        self._entry = Frame(self.program.entry, self.inputs.values)
-        self._walker.entry = self._entry
-        found = self._walker.find(position)
-        self.spot = self._walker.start() if found is None else found
+        self._fresh_frames()
 
     # What is seen.
 
@@ -196,6 +194,8 @@ class Debugger:
             "path": [{"computation": f.computation.name, "iteration": f.iteration} for f in frame.chain()],
             "trips": self._trips(frame),
             "reason": self._reason(kind, frame, index),
+            "changes": len(self.evaluator.changes.values),
+            "application": any(f.parent is not None and f.op.opcode in APPLIED for f in frame.chain()),
             "source": source_of(op, self.program.proto.stack_frame_index),
             "partition": None,
             "value": None if not_run else summarize(value),
@@ -252,107 +252,83 @@ class Debugger:
         loop = self.evaluator.runs.loop(frame.parent, frame.site)
         return trip_count(frame.op) if loop.length is None else loop.length
 
+    def locate(
+        self, computation: str, instruction: str, position: Position | None = None
+    ) -> tuple[Frame, int]:
+        """The run of an instruction on the path to where the replay stands, or to another position.
+
+        Raises:
+            HloTuiError: no run of its computation is on the path.
+        """
+        spot = self.spot if position is None else self._walker.find(position)
+        if spot is not None:
+            for frame in reversed(spot.frame.chain()):
+                index = frame.computation.by_name.get(instruction)
+                if frame.computation.name == computation and index is not None:
+                    return frame, index
+        message = f"{computation} is not being run where the replay stands"
+        raise HloTuiError("no value here", message, "run to an instruction of that computation first")
+
     def value(self, computation: str, instruction: str) -> Json:
         """The summary of any instruction on the path to where the replay stands, computed now if need be.
 
         Raises:
             HloTuiError: no run of its computation is on the path.
         """
-        for frame in reversed(self.spot.frame.chain()):
-            index = frame.computation.by_name.get(instruction)
-            if frame.computation.name == computation and index is not None:
-                ahead = frame is self.spot.frame and index > self.spot.index
-                summary = summarize(self.evaluator.value(frame, index))
-                return {
-                    "computation": computation,
-                    "instruction": instruction,
-                    "value": summary,
-                    "ahead": ahead,
-                }
-        message = f"{computation} is not being run where the replay stands"
-        raise HloTuiError("no value here", message, "run to an instruction of that computation first")
+        frame, index = self.locate(computation, instruction)
+        ahead = frame is self.spot.frame and index > self.spot.index
+        summary = summarize(self.evaluator.value(frame, index))
+        return {"computation": computation, "instruction": instruction, "value": summary, "ahead": ahead}
 
-    # The end.
+    # What if.
+
+    def change(self, computation: str, instruction: str, to: str) -> Json:
+        """Put another value in the place of a computed one, in the run on the path, and go on from there.
+
+        Args:
+            computation: of the instruction.
+            instruction: whose value to change.
+            to: a number for all elements, "finite" (1 where it is not finite), or a .npy file.
+
+        Raises:
+            HloTuiError: no run of it is on the path, or the value does not fit.
+        """
+        frame, index = self.locate(computation, instruction)
+        value = replacement(self.evaluator.value(frame, index), to)
+        return self._with_changes(self.evaluator.changes.with_value(frame, index, value))
+
+    def undo_changes(self) -> Json:
+        """Take all changed values away."""
+        return self._with_changes(NO_CHANGES)
+
+    def _with_changes(self, changes: Changes) -> Json:
+        self.evaluator.changes = changes
+        self._fresh_frames()
+        return self.here()
+
+    def _fresh_frames(self) -> None:
+        """Forget what was computed; stand at the same position as before."""
+        position = self.spot.position()
+        self._entry = self._walker.entry = Frame(self.program.entry, self.inputs.values)
+        found = self._walker.find(position)
+        self.spot = self._walker.start() if found is None else found
 
     def end(self) -> Json:
         """The event of the end: outputs, checks, what was unknown."""
-        entry = self._entry
-        outputs = self.evaluator.root(entry)
-        unknown = find_unknown(outputs)
-        check, difference = self._self_check(outputs)
-        recorded, recorded_difference = self._recorded(outputs)
-        event: Json = {
+        outputs = self.evaluator.root(self._entry)
+        unknown = self.evaluator.unknown
+        return {
             "event": "end",
             "outputs": [
                 summarize(value) for value in (outputs if isinstance(outputs, tuple) else (outputs,))
             ],
-            "self_check": check,
-            "recorded": recorded,
-            "unknown": sorted({name for _, name in self.evaluator.unknown}),
-            "reasons": [f"{name}: {reason}" for (_, name), reason in sorted(self.evaluator.unknown.items())],
-            "status": "done" if unknown is None else "unknown outputs",
+            **self._checks.report(outputs),
+            "unknown": sorted({name for _, name in unknown}),
+            "reasons": [f"{name}: {reason}" for (_, name), reason in sorted(unknown.items())],
+            "status": "done" if find_unknown(outputs) is None else "unknown outputs",
             "position": _written(self._walker.end().position()),
             "key": list(self._walker.end().position().key()),
         }
-        if check == "skipped":
-            event["self_check_reason"] = self._check_skipped
-        for name, found in (("self_check", difference), ("recorded", recorded_difference)):
-            if found is not None:
-                event[f"{name}_max_abs"] = found.max_abs
-                event[f"{name}_exact"] = found.exact
-        return event
-
-    _check_skipped = ""
-    _checked: tuple[Any, tuple[str, Difference | None]] | None = None
-
-    def _self_check(self, outputs: Any) -> tuple[str, Difference | None]:
-        """Compare with one run of the whole module, once for these outputs."""
-        if self._checked is None or self._checked[0] is not outputs:
-            self._checked = (outputs, self._check_whole(outputs))
-        return self._checked[1]
-
-    def _check_whole(self, outputs: Any) -> tuple[str, Difference | None]:
-        if any(op.opcode in _DRAWN_ANEW for c in self.program.reachable() for op in c.ops):
-            self._check_skipped = "a second run draws other random numbers"
-            return "skipped", None
-        if find_unknown(outputs) is not None or self.evaluator.unknown:
-            self._check_skipped = "some values are unknown"
-            return "skipped", None
-        try:
-            whole = self.run_whole()
-        except (Cannot, EngineError) as error:
-            self._check_skipped = f"the whole module cannot be run: {error}"
-            return "skipped", None
-        difference = compare(outputs, whole)
-        return ("match" if difference.within else "differs"), difference
-
-    def run_whole(self) -> Any:
-        """The outputs of one run of the whole module, as XLA compiles it in one piece.
-
-        Raises:
-            Cannot, EngineError: it cannot be run that way.
-        """
-        entry, evaluator = self.program.entry, self.evaluator
-        evaluator.note("running the whole module once, to check")
-        ops = [op.index for op in entry.ops if op.opcode != "parameter"]
-        module = SliceModule(self.program, self.topology, evaluator.backend.replicas)
-        live_in = entry.parameters
-        # A module whose root is a parameter has nothing to compute.
-        text = module.cut(entry, ops, live_in, [entry.root])
-        ins = [value_shape(entry.ops[i]) for i in live_in]
-        compiled = Slice(evaluator.cache.get(text), ins, [value_shape(entry.ops[entry.root])])
-        return compiled(list(self.inputs.values))[0]
-
-    def _recorded(self, outputs: Any) -> tuple[str, Difference | None]:
-        if self.inputs.result is None or isinstance(outputs, Unknown) or find_unknown(outputs) is not None:
-            return "absent", None
-        difference = compare(_leaves_only(outputs), _leaves_only(self.inputs.result))
-        return ("match" if difference.within else "differs"), difference
-
-
-def _leaves_only(value: Any) -> Any:
-    # A snapshot may hold one array where the module's root is a tuple of one, and the other way round.
-    return value if isinstance(value, tuple) else (value,)
 
 
 def _written(position: Position) -> Json:

@@ -6,13 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hlo_tui.replay import arrays
 from hlo_tui.replay.evaluate import Evaluator
 from hlo_tui.replay.frames import Frame
 from hlo_tui.replay.grain import Grain
 from hlo_tui.replay.program import CONTROL_FLOW, Computation, Op
-from hlo_tui.replay.values import leaves
-from hlo_tui.replay.xla import Replicated
+from hlo_tui.replay.values import floats_of, leaves
 
 # They only pass on what they are given, or have it written in the program.
 _PASSING = frozenset(
@@ -61,7 +59,7 @@ def flags_of(value: Any) -> Flags:
     """The flags of a value; integers are finite, and what is unknown counts as finite."""
     nan = inf = False
     for leaf in leaves(value):
-        array = _floats(leaf)
+        array = floats_of(leaf)
         if array is None:
             continue
         # A sum is not finite as soon as one element is not; most values are done with that.
@@ -71,27 +69,6 @@ def flags_of(value: Any) -> Flags:
         nan = nan or bool(np.isnan(array).any())
         inf = inf or bool(np.isinf(array).any())
     return Flags(nan, inf)
-
-
-def _floats(leaf: Any) -> arrays.Array | None:
-    """A leaf as numbers that numpy can ask about; None for integers and booleans."""
-    array = np.asarray(leaf)
-    if array.dtype.kind in "biu" or array.dtype.name.startswith(("int", "uint")):
-        return None
-    return array if array.dtype.kind in "fc" else array.astype(np.float32)
-
-
-def replaced(value: Any, number: float) -> Any:
-    """The value with `number` in the place of each element that is not finite."""
-    if isinstance(value, tuple):
-        return tuple(replaced(part, number) for part in value)
-    if isinstance(value, Replicated):
-        return Replicated(tuple(replaced(part, number) for part in value.parts))
-    array = np.asarray(value)
-    floats = _floats(array)
-    if floats is None:
-        return value
-    return np.where(np.isfinite(floats), array, np.asarray(number).astype(array.dtype))
 
 
 class Origins:
@@ -134,12 +111,12 @@ class Origins:
         operands = [leaves(self._evaluator.value(frame, operand)) for operand in op.operands]
         new_nan = new_inf = False
         for part, leaf in enumerate(value):
-            array = _floats(leaf)
+            array = floats_of(leaf)
             if array is None:
                 continue
             nan, inf = np.isnan(array), np.isinf(array)
             for operand in operands:
-                given = _floats(operand[part % len(operand)])
+                given = floats_of(operand[part % len(operand)])
                 if given is not None:
                     nan = nan & ~np.isnan(given)
                     inf = inf & np.isfinite(given)

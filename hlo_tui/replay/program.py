@@ -10,6 +10,12 @@ from functools import cached_property
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 
 ENTERABLE = frozenset({"call", "fusion", "while", "conditional", "async-start"})
+APPLIED = frozenset(
+    {
+        "reduce", "reduce-window", "map", "sort", "scatter", "select-and-scatter", "all-reduce",
+        "all-reduce-start", "reduce-scatter",
+    }
+)  # fmt: skip
 CONTROL_FLOW = frozenset({"call", "while", "conditional"})
 
 
@@ -48,8 +54,13 @@ class Op:
         return self.proto.frontend_attributes.map
 
     @property
+    def has_runs(self) -> bool:
+        """Whether step in has somewhere to go: a run of what it calls, or one application of it."""
+        return bool(self.called) and (self.proto.opcode in ENTERABLE or self.proto.opcode in APPLIED)
+
+    @property
     def enterable(self) -> bool:
-        """Whether step in has somewhere to go."""
+        """Whether it calls a computation whose runs are part of the replay's time."""
         return bool(self.called) and self.proto.opcode in ENTERABLE
 
 

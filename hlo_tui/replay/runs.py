@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlo_tui.replay.applications import sample
 from hlo_tui.replay.frames import Call, Frame, Loop
 from hlo_tui.replay.grain import Grain, Interrupted
-from hlo_tui.replay.program import Op, trip_count
+from hlo_tui.replay.program import APPLIED, Op, trip_count
 from hlo_tui.replay.values import Unknown, find_unknown
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Runs:
         op = frame.computation.ops[index]
         if op.opcode == "while":
             return self._loop_child(frame, index, ordinal)
+        if op.opcode in APPLIED:
+            return self._application(frame, op, ordinal)
         if ordinal:
             return None
         call = frame.calls.get(index)
@@ -56,6 +59,13 @@ class Runs:
             call = frame.calls[index] = Call(made)
         assert isinstance(call, Call)
         return call.child
+
+    def _application(self, frame: Frame, op: Op, ordinal: int) -> Frame | None:
+        if ordinal >= len(op.called):
+            return None
+        arguments = sample(op, ordinal, [self._evaluator.value(frame, o) for o in op.operands])
+        called = self._computation(op.called[ordinal])
+        return None if arguments is None else Frame(called, arguments, frame, op.index, ordinal)
 
     def _call_child(self, frame: Frame, index: int, op: Op) -> Frame | None:
         arguments = [self._evaluator.value(frame, o) for o in op.operands]

@@ -231,3 +231,24 @@ def _compare_arrays(x: arrays.Array, y: arrays.Array, tolerance: float, found: D
 def _double(array: arrays.Array) -> arrays.Array:
     wide = _wide(array.reshape(-1))
     return wide.astype(np.complex128 if wide.dtype.kind == "c" else np.float64)
+
+
+def floats_of(leaf: Any) -> arrays.Array | None:
+    """A leaf as numbers that numpy can ask about; None for integers and booleans."""
+    array = np.asarray(leaf)
+    if array.dtype.kind in "biu" or array.dtype.name.startswith(("int", "uint")):
+        return None
+    return array if array.dtype.kind in "fc" else array.astype(np.float32)
+
+
+def replaced(value: Any, number: float) -> Any:
+    """The value with `number` in the place of each element that is not finite."""
+    if isinstance(value, tuple):
+        return tuple(replaced(part, number) for part in value)
+    if isinstance(value, Replicated):
+        return Replicated(tuple(replaced(part, number) for part in value.parts))
+    array = np.asarray(value)
+    floats = floats_of(array)
+    if floats is None:
+        return value
+    return np.where(np.isfinite(floats), array, np.asarray(number).astype(array.dtype))

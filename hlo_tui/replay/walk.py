@@ -269,10 +269,14 @@ class Walker:
 
     def last_run(self, frame: Frame, index: int) -> Frame | None:
         """The last run of what an instruction calls; a loop is run to its end for it."""
-        if frame.computation.ops[index].opcode != "while":
-            return self.evaluator.runs.first_child(frame, index)
-        length = self.evaluator.runs.loop_length(frame, index)
-        return self.evaluator.runs.child(frame, index, 2 * length)
+        runs = self.evaluator.runs
+        op = frame.computation.ops[index]
+        if op.opcode == "while":
+            return runs.child(frame, index, 2 * runs.loop_length(frame, index))
+        last = runs.first_child(frame, index)
+        while last is not None and (following := runs.child(frame, index, last.ordinal + 1)) is not None:
+            last = following
+        return last
 
     # Steps.
 
@@ -294,7 +298,7 @@ class Walker:
         if (
             spot.phase is Phase.BEFORE
             and 0 <= index < len(frame.computation)
-            and frame.computation.ops[index].enterable
+            and frame.computation.ops[index].has_runs
         ):
             child = self.evaluator.runs.first_child(frame, index)
             if child is not None:
@@ -308,7 +312,7 @@ class Walker:
             child = self.last_run(frame, index)
             return Spot(frame, index) if child is None else self._last_position(child)
         if index > 0:
-            enterable = frame.computation.ops[index - 1].enterable
+            enterable = frame.computation.ops[index - 1].has_runs
             return Spot(frame, index - 1, Phase.AFTER if enterable else Phase.BEFORE)
         return self._step_back(spot)
 
@@ -362,4 +366,4 @@ class Walker:
 
     def _last_position(self, frame: Frame) -> Spot:
         last = len(frame.computation) - 1
-        return Spot(frame, last, Phase.AFTER if frame.computation.ops[last].enterable else Phase.BEFORE)
+        return Spot(frame, last, Phase.AFTER if frame.computation.ops[last].has_runs else Phase.BEFORE)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from hlo_tui.errors import EngineError, HloTuiError
-from hlo_tui.replay import xla
+from hlo_tui.replay import looks, xla
 from hlo_tui.replay.debugger import Debugger, Json, read_position
 from hlo_tui.replay.grain import Grain, Interrupted
 from hlo_tui.replay.opening import choose_inputs, open_target
@@ -76,6 +76,12 @@ class Worker:
             return debugger.goto(read_position(params["position"]))
         if method == "value":
             return debugger.value(params["computation"], params["instruction"])
+        if method == "change":
+            return debugger.change(params["computation"], params["instruction"], params["to"])
+        if method == "undo":
+            return debugger.undo_changes()
+        if method == "look":
+            return looks.look(debugger, params)
         if method == "grain":
             debugger.regrain(Grain(params["grain"]))
             return debugger.here()
@@ -89,7 +95,8 @@ class Worker:
         inputs = choose_inputs(target, program, params["inputs"], params["seed"])
         refused = {(c, i): reason for c, i, reason in params["refused"]}
         cache = SliceCache(backend.compile)
-        debugger = Debugger(program, inputs, backend, cache, target.topology, Grain(params["grain"]), refused)
+        grain, watched = Grain(params["grain"]), target.path.absolute().parent
+        debugger = Debugger(program, inputs, backend, cache, target.topology, grain, refused, watched)
         debugger.evaluator.note = self._note
         debugger.on_log = lambda event: self.say({"log": event})
         self._debugger = debugger

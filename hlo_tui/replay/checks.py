@@ -1,0 +1,90 @@
+"""The debugger checks itself: outputs against one run of the whole module, and against what the job recorded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hlo_tui.errors import EngineError
+from hlo_tui.replay.evaluate import Evaluator
+from hlo_tui.replay.inputs import Inputs
+from hlo_tui.replay.lowering import Cannot
+from hlo_tui.replay.slices import Slice, SliceModule, value_shape
+from hlo_tui.replay.values import Difference, compare, find_unknown
+
+Json = dict[str, Any]
+
+# They go on from a state of the process: a second run gives other numbers.
+_DRAWN_ANEW = frozenset({"rng", "rng-get-and-update-state"})
+
+
+class Checks:
+    """What is said at the end about the outputs."""
+
+    def __init__(self, evaluator: Evaluator, inputs: Inputs) -> None:
+        self._evaluator = evaluator
+        self._inputs = inputs
+        self._checked: tuple[Any, Json] | None = None
+
+    def report(self, outputs: Any) -> Json:
+        """`self_check` and `recorded` with the largest errors; computed once for the same outputs."""
+        if self._checked is None or self._checked[0] is not outputs:
+            self._checked = (outputs, {**self._self_check(outputs), **self._recorded(outputs)})
+        return self._checked[1]
+
+    def _self_check(self, outputs: Any) -> Json:
+        why = self._why_not(outputs)
+        if why:
+            return {"self_check": "skipped", "self_check_reason": why}
+        try:
+            whole = self.run_whole()
+        except (Cannot, EngineError) as error:
+            words = " ".join(str(error).splitlines())
+            return {"self_check": "skipped", "self_check_reason": f"the whole module cannot be run: {words}"}
+        return _verdict("self_check", compare(outputs, whole))
+
+    def _why_not(self, outputs: Any) -> str:
+        evaluator = self._evaluator
+        if evaluator.changes.values:
+            return "values were changed by hand"
+        if any(op.opcode in _DRAWN_ANEW for c in evaluator.program.reachable() for op in c.ops):
+            return "a second run draws other random numbers"
+        if find_unknown(outputs) is not None or evaluator.unknown:
+            return "some values are unknown"
+        return ""
+
+    def run_whole(self) -> Any:
+        """The outputs of one run of the whole module, as XLA compiles it in one piece.
+
+        Raises:
+            Cannot, EngineError: it cannot be run that way.
+        """
+        evaluator = self._evaluator
+        entry = evaluator.program.entry
+        evaluator.note("running the whole module once, to check")
+        ops = [op.index for op in entry.ops if op.opcode != "parameter"]
+        module = SliceModule(evaluator.program, evaluator.topology, evaluator.backend.replicas)
+        text = module.cut(entry, ops, entry.parameters, [entry.root])
+        ins = [value_shape(entry.ops[i]) for i in entry.parameters]
+        compiled = Slice(evaluator.cache.get(text), ins, [value_shape(entry.ops[entry.root])])
+        return compiled(list(self._inputs.values))[0]
+
+    def _recorded(self, outputs: Any) -> Json:
+        recorded = self._inputs.result
+        if recorded is None or self._evaluator.changes.values or find_unknown(outputs) is not None:
+            return {"recorded": "absent"}
+        return _verdict("recorded", compare(_leaves_only(outputs), _leaves_only(recorded)))
+
+
+def _verdict(name: str, found: Difference) -> Json:
+    return {
+        name: "match" if found.within else "differs",
+        f"{name}_max_abs": found.max_abs,
+        f"{name}_max_rel": found.max_rel,
+        f"{name}_exact": found.exact,
+    }
+
+
+def _leaves_only(value: Any) -> Any:
+    # A snapshot may hold one array where the module's root is a tuple of one, and the other way round.
+    return value if isinstance(value, tuple) else (value,)
