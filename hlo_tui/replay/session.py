@@ -6,13 +6,15 @@ import threading
 import time
 from bisect import bisect_left, insort
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.replay.client import Client, describe_exit
+from hlo_tui.replay.state import Options, State, Stop
 from hlo_tui.replay.stopspec import TAGS, StopSpec
+
+__all__ = ["Options", "Session", "State", "Stop"]
 
 Json = dict[str, Any]
 
@@ -26,105 +28,6 @@ _WORDS = {
     "finish": "finishing this computation",
     "to": "running to {}",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How a module is to be run.
-
-    Attributes:
-        path: the file.
-        member: which module, where the file holds several.
-        inputs: "auto", "made", "zeros" or a file.
-        seed: for made inputs.
-        grain: "whole", "unit" or "body".
-        platform: a PJRT platform; the CPU unless asked for in words.
-    """
-
-    path: Path
-    member: str | None = None
-    inputs: str = "auto"
-    seed: int = 0
-    grain: str = "unit"
-    platform: str = "cpu"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Stop:
-    """A place where the replay stood; sorts by time.
-
-    Attributes:
-        key: the moment, comparable with others of the same replay.
-        event: the worker's event: instruction, computation, path, trips, reason, value, position, partitions.
-    """
-
-    key: tuple[int, ...]
-    event: Json = field(compare=False)
-
-    @property
-    def instruction(self) -> str:
-        """The instruction's name."""
-        return str(self.event["instruction"])
-
-    @property
-    def computation(self) -> str:
-        """The name of its computation."""
-        return str(self.event["computation"])
-
-    @property
-    def summary(self) -> Json | None:
-        """The value's summary; None where it has not run yet."""
-        value: Json | None = self.event["value"]
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """Everything about a session that can be shown; each change makes a new one.
-
-    Attributes:
-        status: "off", "busy", "standing", "dead" (the worker died; the next command starts it again) or
-            "failed".
-        activity: what is being done, in words; empty when nothing is.
-        since: when the activity began, by time.monotonic().
-        at: "begin", "stop" or "end": where the replay stands.
-        current: the stop or step it stands on, for "stop".
-        number: the number of `current` in the history, from 1; 0 where it is a step and no stop.
-        history: the stops so far, in order of time.
-        log: logged values, in order of time.
-        start: the event of the start: inputs, seed, faithful, reasons, devices.
-        end: the event of the end, once it was reached.
-        specs: what to stop at.
-        stops: the instructions that this means: computation, instruction, reason.
-        values: summaries of other instructions, looked at from where the replay stands.
-        problem: what went wrong last.
-        stderr: the worker's last lines, after its death.
-    """
-
-    status: str = "off"
-    activity: str = ""
-    since: float = 0.0
-    at: str = "begin"
-    current: Stop | None = None
-    number: int = 0
-    history: tuple[Stop, ...] = ()
-    log: tuple[Stop, ...] = ()
-    start: Json | None = None
-    end: Json | None = None
-    specs: tuple[StopSpec, ...] = (TAGS,)
-    stops: tuple[Json, ...] = ()
-    values: tuple[tuple[tuple[str, str], Json], ...] = ()
-    problem: HloTuiError | None = None
-    stderr: tuple[str, ...] = ()
-
-    def value_of(self, computation: str, instruction: str) -> Json | None:
-        """The summary of an instruction where it is known: of the current one, or one that was asked for."""
-        if self.current is not None and (self.current.computation, self.current.instruction) == (
-            computation,
-            instruction,
-        ):
-            return self.current.summary
-        return dict(self.values).get((computation, instruction))
 
 
 class Session:
@@ -146,6 +49,7 @@ class Session:
         self._at_work: tuple[str, str] = ("", "")
         self._closed = False
         self._position: Json | None = None
+        self._changes: list[tuple[Json | None, Json]] = []
 
     @property
     def state(self) -> State:
@@ -204,6 +108,47 @@ class Session:
         """Ask for the value of an instruction on the path to where the replay stands."""
         params = {"computation": computation, "instruction": instruction}
         self._command("value", params, f"computing {instruction}", self._looked)
+
+    def inspect(self, params: Json, then: Callable[[Json], None]) -> None:
+        """Look closely at a value; `then` is called with what is seen, on another thread.
+
+        Args:
+            params: as `looks.look` takes them: value, what, element, partition, and what the view needs.
+            then: takes the result; it is not called where the look fails, which the state's problem says.
+
+        Raises:
+            HloTuiError: something else is under way.
+        """
+
+        def seen(result: Json) -> None:
+            self._update(status="standing", activity="", problem=None)
+            then(result)
+
+        self._command("look", params, f"looking at {params['value']['instruction']}", seen)
+
+    def change(self, computation: str, instruction: str, to: str) -> None:
+        """Put another value in the place of a computed one, and go on from there; see `Debugger.change`."""
+        params = {"computation": computation, "instruction": instruction, "to": to}
+        place = self._position
+
+        def changed(event: Json) -> None:
+            self._changes.append((place, params))
+            # What comes later has another value now.
+            kept = tuple(stop for stop in self._state.history if stop.key < tuple(event["key"]))
+            self._update(history=kept, log=(), end=None)
+            self._arrived(event)
+
+        self._command("change", params, f"changing {instruction}", changed)
+
+    def undo_changes(self) -> None:
+        """Take all changed values away."""
+
+        def undone(event: Json) -> None:
+            self._changes.clear()
+            self._update(history=(), log=(), end=None)
+            self._arrived(event)
+
+        self._command("undo", {}, "taking the changes away", undone)
 
     def regrain(self, grain: str) -> None:
         """Compute in another grain from now on, at the same place."""
@@ -275,18 +220,29 @@ class Session:
         self._request("open", params, opened)
 
     def _back_to_place(self, then: Callable[[], None] | None) -> None:
-        def arrived(event: Json) -> None:
-            self._arrived(event)
+        """Bring a fresh worker to where the last one was: the changed values, then the position."""
+        steps: list[tuple[str, Json]] = []
+        for place, params in self._changes:
+            steps += [*self._goto(place), ("change", params)]
+        steps += self._goto(self._position)
+
+        def go_on(event: Json | None = None) -> None:
+            if steps:
+                self._request(*steps.pop(0), go_on)
+                return
+            if event is not None:
+                self._arrived(event)
             if then is not None:
                 self._update(status="busy")
                 then()
+            else:
+                self._update(status="standing", activity="")
 
-        if self._position is not None:
-            self._request("goto", {"position": self._position}, arrived)
-        elif then is not None:
-            then()
-        else:
-            self._update(status="standing", activity="")
+        go_on()
+
+    @staticmethod
+    def _goto(position: Json | None) -> list[tuple[str, Json]]:
+        return [] if position is None else [("goto", {"position": position})]
 
     def _send_stops(self, then: Callable[[], None]) -> None:
         def answered(result: Json) -> None:

@@ -235,3 +235,35 @@ def test_stops_are_read_and_written(text: str, spec: StopSpec) -> None:
 def test_what_is_no_stop_is_refused(text: str) -> None:
     with pytest.raises(HloTuiError, match="is no stop"):
         parse_spec(text)
+
+
+def test_a_changed_value_survives_the_worker(start: Start) -> None:
+    session = start(program_file("scan"))
+    state = go(session, *["continue"] * 3)
+    assert state.current is not None
+    session.change(state.current.computation, state.current.instruction, "100")
+    changed = session.wait()
+    assert changed.current is not None
+    assert changed.current.summary["first"] == [100.0]  # type: ignore[index]
+    assert [stop.key for stop in changed.history] == [stop.key for stop in state.history]
+    after = shown(go(session, "continue"))
+    os.kill(worker_of(session), signal.SIGKILL)
+    until(lambda: session.state.status == "dead")
+    go(session, "Continue")
+    assert shown(go(session, "continue")) == after
+    session.undo_changes()
+    assert session.wait().current.event["changes"] == 0  # type: ignore[union-attr]
+
+
+def test_close_looks_come_back_to_the_one_who_asked(start: Start) -> None:
+    session = start(program_file("scan"))
+    state = go(session, "continue", "continue")
+    assert state.current is not None
+    value = {"computation": state.current.computation, "instruction": state.current.instruction}
+    seen: list[dict] = []
+    session.inspect({"what": "overview", "value": value}, seen.append)
+    assert session.wait().problem is None
+    assert seen[0]["table"]["rows"] == [state.current.summary["first"]]  # type: ignore[index]
+    session.inspect({"what": "table", "value": value, "slice": "[7]"}, seen.append)
+    assert "no slice" in str(session.wait().problem)
+    assert len(seen) == 1
