@@ -11,8 +11,8 @@ BASE = ("text", "muted", "strong", "accent", "good", "warning", "bad")
 PARENTS: Mapping[str, str] = MappingProxyType({
     "muted": "text", "strong": "text", "accent": "text", "good": "text", "warning": "text", "bad": "text",
     # The tokens of HLO text.
-    "keyword": "strong", "opcode": "accent", "shape": "text", "layout": "muted", "definition": "strong",
-    "name": "text", "computation": "strong", "number": "text", "string": "good", "attribute": "muted",
+    "keyword": "strong", "opcode": "accent", "shape": "text", "layout": "muted", "name": "text",
+    "definition": "name", "computation": "strong", "number": "text", "string": "good", "attribute": "muted",
     "value": "text", "metadata": "muted", "op_name": "metadata", "tag": "warning", "sharding": "muted",
     "config": "muted", "comment": "muted", "punctuation": "text", "unknown": "bad",
     # The code's surroundings.

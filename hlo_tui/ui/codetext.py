@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from hlo_tui.hlo.outline import Computation, Outline
 
 _KEPT = 2000
-_NARROW = 90
 
 
 class CodeText:
@@ -26,7 +25,7 @@ class CodeText:
     def __init__(self, opened: Opened) -> None:
         self.opened = opened
         self.folded = True
-        self._narrow = False
+        self._width = 0
         self._closed: set[int] = set()
         self._kept: OrderedDict[int, CodeLine] = OrderedDict()
         self._places: dict[int, str] = {}
@@ -50,9 +49,9 @@ class CodeText:
         self.folds = Folds(self.count, self._hidden())
 
     def set_width(self, width: int) -> None:
-        """Take in how many columns there are: layouts are left out where there are few."""
-        if (width < _NARROW) != self._narrow:
-            self._narrow = width < _NARROW
+        """Take in how many columns there are: layouts are left out of lines that would not fit."""
+        if width != self._width:
+            self._width = width
             self._kept.clear()
 
     def unfold(self) -> None:
@@ -158,7 +157,9 @@ class CodeText:
             return CodeLine((Span(words, "fold"),), width=len(words))
         if self.folded and line == 0 and text.startswith("HloModule"):
             return header_line(text)
-        return code_line(text, self.folded, layouts=not self._narrow)
+        shown = code_line(text, self.folded)
+        too_wide = self.folded and shown.width > self._width
+        return code_line(text, True, layouts=False) if too_wide else shown
 
     def _text(self, line: int) -> str:
         if not self.opened.scanned:

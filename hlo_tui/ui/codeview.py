@@ -229,7 +229,9 @@ class CodeView(ScrollView, can_focus=True):
         if line == self.line:
             over = "cursor" if self.has_focus else "cursor_away"
         spans = [*self._gutter_spans(line), *self._content(line, width - self._gutter())]
-        pieces: Iterable[tuple[Span, str]] = [(span, over) for span in spans]
+        pieces: Iterable[tuple[Span, str]] = [
+            (span, "" if span.role == "standing" else over) for span in spans
+        ]
         if self.pattern is not None:
             pieces = _overlay_matches(pieces, self.pattern, self._gutter())
         if line == self.line and self.has_focus:
@@ -278,7 +280,7 @@ class CodeView(ScrollView, can_focus=True):
 
     def _gutter(self) -> int:
         count = self.text.count if self.text is not None else 0
-        return max(4, len(str(count))) + 5
+        return max(3, len(str(count))) + 5
 
     def _room(self) -> int:
         return max(1, self.scrollable_content_region.width - self._gutter())

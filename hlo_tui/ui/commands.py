@@ -144,10 +144,6 @@ def _replayed(now: Situation) -> str | None:
     return None if now.replay != "none" else "nothing is being replayed: c begins"
 
 
-def _breakable(now: Situation) -> str | None:
-    return _instruction(now) or _idle(now)
-
-
 def _value(now: Situation) -> str | None:
     return _instruction(now) or _running(now)
 
@@ -191,12 +187,12 @@ COMMANDS = (
             help="Go back to where this computation began."),
     Command("to_back", ("T",), "back to here", BACKWARD, _here_back,
             help="Go back until the instruction under the cursor is reached."),
-    Command("break", ("b", "f9"), "stop here or not", STOPS, _breakable, "break",
+    Command("break", ("b", "f9"), "stop here or not", STOPS, _instruction, "break",
             help="Set a stop at the instruction under the cursor, or take it away; a tagged one is "
                  "switched off and on."),
     Command("stops", ("B",), "stop at ...", STOPS, _hlo,
-            help="Stop at every op:OPCODE, name:REGEX of op_name, line:FILE.py:LINE, or at an "
-                 "instruction by name."),
+            help="Stop at operations by opcode, op_name, source line or tag, under conditions, or at the "
+                 "first NaN."),
     Command("value", ("v",), "value", STOPS, _value, "value",
             help="Compute the value of the instruction under the cursor."),
     Command("information", ("i",), "inputs and engine", STOPS, _replayed,
@@ -295,11 +291,22 @@ def shown_keys(command: Command) -> str:
     return " ".join(shown_key(key) for key in command.keys)
 
 
+# What a person needs first, in the README.
+_FIRST = (
+    "continue", "next", "step", "finish", "to", "up", "down", "break", "stops", "value", "definition", "users",
+    "back", "search", "match_next", "stage_previous", "stage_next", "metadata", "follow", "interrupt", "help",
+    "palette", "quit",
+)  # fmt: skip
+
+
 def key_table() -> str:
-    """The keys as a Markdown table, for the README."""
-    lines = ["| key | | what it does |", "| --- | --- | --- |"]
-    for command in COMMANDS:
-        if command.keys:
-            keys = " ".join(f"`{shown_key(key)}`" for key in command.keys)
-            lines.append(f"| {keys} | {command.title} | {command.help} |")
+    """The first keys to know as a Markdown table; a command and its way back in one row."""
+    lines = ["| key | |", "|---|---|"]
+    for identity in _FIRST:
+        command, way_back = BY_ID[identity], BY_ID.get(f"{identity}_back")
+        keys, words = f"`{shown_key(command.keys[0])}`", command.help
+        if way_back is not None:
+            capital = f"`{shown_key(way_back.keys[0])}`"
+            keys, words = f"{keys} {capital}", f"{words} {capital}: {way_back.help}"
+        lines.append(f"| {keys} | {words} |")
     return "\n".join(lines) + "\n"

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hlo_tui.errors import HloTuiError
-from hlo_tui.replay.stopspec import FORMS, TAGS, StopSpec, parse_spec
+from hlo_tui.replay.stopspec import TAGS, StopSpec, parse_spec
 from hlo_tui.ui.handlers import HANDLERS, answers, does
 from hlo_tui.ui.opened import Want
 from hlo_tui.ui.popups import Popup
@@ -14,6 +14,8 @@ from hlo_tui.ui.replayrows import information
 
 if TYPE_CHECKING:
     from hlo_tui.ui.app import HloTuiApp
+
+_FORMS = "op:dot; name:mlp.*; line:model.py:88; tag:KEY=VALUE; first:nan; collectives; NAME if max>1e4"
 
 
 def _move(app: HloTuiApp, how: str, backward: bool = False) -> None:
@@ -101,7 +103,7 @@ def _stops(app: HloTuiApp) -> None:
         others = [
             s.text() for s in app.desk.replays.specs(opened.want) if s.kind not in ("tags", "instruction")
         ]
-        app.ask("stops", f"stop at: {FORMS}; separated by blanks", " ".join(others))
+        app.ask("stops", _FORMS, "; ".join(others))
 
 
 @answers("stops")
@@ -109,7 +111,7 @@ def _stops_answered(app: HloTuiApp, text: str) -> None:
     opened = app.desk.opened
     if opened is None:
         return
-    new = tuple(parse_spec(word) for word in text.split())
+    new = tuple(parse_spec(part) for part in text.split(";") if part.strip())
     kept = tuple(s for s in app.desk.replays.specs(opened.want) if s.kind in ("tags", "instruction"))
     app.desk.replays.set_specs(opened.want, dict.fromkeys((*kept, *new)))
     app.mark()

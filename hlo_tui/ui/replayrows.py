@@ -161,15 +161,16 @@ def _where(state: State, view: ReplayView) -> Iterator[Row]:
     if iteration:
         spans.append(Span(f"  {iteration}", "strong"))
     reason = visible(str(stop.event.get("reason", "")))
-    if reason:
+    if reason and not reason.startswith("breakpoint="):
         spans.append(Span(f"  {reason}", "tag"))
     yield Row(tuple(spans), right)
-    yield row(Span(f" %{visible(stop.instruction)}  ", "definition"), *summary_spans(stop.summary))
-    yield from _partitions(stop.event)
     first = first_spans(stop.summary)
-    curve = _curve(state, stop)
-    if first or curve:
-        yield Row((Span(" "), *first), tuple(curve))
+    curve = tuple(_curve(state, stop))
+    value = (Span(f" %{visible(stop.instruction)}  ", "strong"), *summary_spans(stop.summary))
+    yield Row(value, () if first else curve)
+    yield from _partitions(stop.event)
+    if first:
+        yield Row((Span(" "), *first), curve)
 
 
 def _inputs(state: State, view: ReplayView) -> tuple[Span, ...]:

@@ -31,9 +31,9 @@ class MainScreen(Screen[None], inherit_bindings=False):
     CSS = """
     MainScreen { background: $background; layers: base over; }
     #body { height: 1fr; }
-    #modules { width: 26; }
+    #modules { width: 25; }
     #code { width: 1fr; border-left: solid $rule; }
-    #info { width: 32; border-left: solid $rule; }
+    #info { width: 30; border-left: solid $rule; }
     #replay { height: auto; display: none; }
     #replay-rows { height: 6; }
     #brief, #value { display: none; }

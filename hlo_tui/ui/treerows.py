@@ -236,9 +236,9 @@ def _files(
     yield _fold(node, view, count_text(len(files), word), indent)
     if node not in view.unfolded:
         return
-    for file in files:
+    for number, file in enumerate(files, 1):
         if word == "run":
-            name = f"run {file.name.execution}"
+            name = f"run {number}, {clock(file.mtime_ns)}"
         else:
             function = module.function_of(file)
             name = visible(f"{file.name.kind} {function}".rstrip())
