@@ -1,4 +1,5 @@
-"""The debugger checks itself: outputs against one run of the whole module, and against what the job recorded."""
+"""The debugger checks itself: outputs against one run of the whole module, and against what the job recorded.
+"""
 
 from __future__ import annotations
 

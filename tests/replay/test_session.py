@@ -114,7 +114,7 @@ def test_a_killed_worker_is_told_and_the_next_command_goes_on(start: Start) -> N
 
 def test_death_in_the_middle_of_a_step(start: Start) -> None:
     session = start(program_file("nested"))
-    reference = [shown(go(session, "continue")) for _ in range(6)]
+    reference = [shown(go(session, "continue")) for _ in range(10)]
     session.goto(session.state.history[0])
     session.wait()
     for _ in range(4):
