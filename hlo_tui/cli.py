@@ -108,7 +108,7 @@ def _replay_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--inputs",
         default="auto",
-        metavar="made|zeros|FILE",
+        metavar="made|zeros|ones|normal|large|boundary|FILE",
         help="a snapshot, .npz or .npy file; by itself the module's own snapshot, else made values",
     )
     group.add_argument("--seed", type=int, default=0, help="of made inputs")

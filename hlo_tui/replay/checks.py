@@ -1,5 +1,4 @@
-"""The debugger checks itself: outputs against one run of the whole module, and against what the job recorded.
-"""
+"""The debugger checks itself: outputs against one run of the whole module, and against what the job recorded."""
 
 from __future__ import annotations
 

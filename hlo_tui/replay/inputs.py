@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,8 +13,10 @@ import numpy as np
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import arrays
+from hlo_tui.replay.making import draw
 from hlo_tui.replay.program import Program
 from hlo_tui.replay.sharding import Tiling
+from hlo_tui.replay.uses import Uses, find_uses
 from hlo_tui.replay.xla import Replicated
 
 
@@ -66,69 +67,61 @@ class Placement(NamedTuple):
 ONE_PLACE = Placement()
 
 
-def made(program: Program, seed: int, placement: Placement = ONE_PLACE) -> Inputs:
-    """Seeded values: floats uniform in [-0.1, 0.2) as XLA's own tools make them, small integers, random
-    booleans.
+def made(program: Program, seed: int, placement: Placement = ONE_PLACE, preset: str = "made") -> Inputs:
+    """Seeded values of one of `making.PRESETS`, within what the module's uses allow.
 
-    Integers stay in 0..7, so that counters end and most indices are in range. What the devices have tiles of
-    is
-    made whole and then cut.
+    What the devices have tiles of is made whole and then cut.
+
+    Raises:
+        HloTuiError: a parameter is of a type that numpy cannot hold.
     """
     rng = np.random.default_rng(seed)
-    values = [
-        _each(parameter.shape, functools.partial(_place, rng, placement, number))
-        for number, parameter in enumerate(parameters(program))
-    ]
-    reasons = ["the inputs are made, not the job's"] if values else []
-    return Inputs("made", values, seed=seed, reasons=reasons)
+    uses = find_uses(program)
+    values = []
+    for number, parameter in enumerate(parameters(program)):
+        maker = _Maker(rng, preset, placement, number, uses)
+        values.append(maker.value(parameter.shape, ()))
+    kind = preset if preset == "zeros" else "made"
+    words = {"made": "made, not the job's"}.get(preset, f"made ({preset}), not the job's")
+    reasons = [f"the inputs are {words}"] if values else []
+    return Inputs(kind, values, seed=seed, reasons=reasons)
 
 
-def _place(
-    rng: np.random.Generator,
-    placement: Placement,
-    parameter: int,
-    dtype: np.dtype[Any],
-    dims: tuple[int, ...],
-) -> Any:
-    tiling = placement.tiling(parameter)
-    if tiling is not None and len(tiling.tiles) == len(dims):
-        whole = _draw(rng, dtype, tuple(n * t for n, t in zip(dims, tiling.tiles, strict=True)))
-        parts = tiling.split(whole)
-        assert parts is not None
-        return Replicated(parts)
-    if placement.own:
-        return Replicated(tuple(_draw(rng, dtype, dims) for _ in range(placement.devices)))
-    return _draw(rng, dtype, dims)
+class _Maker:
+    """Makes the value of one parameter."""
 
+    def __init__(
+        self, rng: np.random.Generator, preset: str, placement: Placement, number: int, uses: Uses
+    ) -> None:
+        self._rng = rng
+        self._preset = preset
+        self._placement = placement
+        self._number = number
+        self._uses = uses
 
-def zeros(program: Program) -> Inputs:
-    """Zeros for every parameter."""
-    values = [
-        _each(parameter.shape, lambda dtype, dims: np.zeros(dims, dtype)) for parameter in parameters(program)
-    ]
-    return Inputs("zeros", values, reasons=["the inputs are zeros, not the job's"] if values else [])
+    def value(self, shape: pb.ShapeProto, path: tuple[int, ...]) -> Any:
+        """A value of this shape; `path` is where it is in the parameter's tuple."""
+        if shape.element_type == arrays.TUPLE:
+            return tuple(self.value(part, (*path, n)) for n, part in enumerate(shape.tuple_shapes))
+        if shape.element_type in (arrays.TOKEN, arrays.OPAQUE):
+            return None
+        if shape.element_type not in arrays.DTYPES:
+            message = arrays.shape_text(shape)
+            raise HloTuiError("a parameter of a type that numpy cannot hold", message)
+        return self._array(arrays.DTYPES[shape.element_type], tuple(shape.dimensions), path)
 
-
-def _draw(rng: np.random.Generator, dtype: np.dtype[Any], dims: tuple[int, ...]) -> Any:
-    if dtype == np.bool_:
-        return rng.integers(0, 2, dims).astype(dtype)
-    if dtype.kind in "iu" or dtype.name.startswith(("int", "uint")):
-        highest = {"int4": 8, "int2": 2, "uint2": 4}.get(dtype.name, 8)
-        return rng.integers(0, highest, dims).astype(np.int8).astype(dtype)
-    if dtype.kind == "c":
-        return (rng.uniform(-0.1, 0.2, dims) + 1j * rng.uniform(-0.1, 0.2, dims)).astype(dtype)
-    return np.asarray(rng.uniform(-0.1, 0.2, dims)).astype(dtype)
-
-
-def _each(shape: pb.ShapeProto, make: Any) -> Any:
-    """Build a value of this shape from a function of (dtype, dimensions)."""
-    if shape.element_type == arrays.TUPLE:
-        return tuple(_each(part, make) for part in shape.tuple_shapes)
-    if shape.element_type in (arrays.TOKEN, arrays.OPAQUE):
-        return None
-    if shape.element_type not in arrays.DTYPES:
-        raise HloTuiError("a parameter of a type that numpy cannot hold", arrays.shape_text(shape))
-    return make(arrays.DTYPES[shape.element_type], tuple(shape.dimensions))
+    def _array(self, dtype: np.dtype[Any], dims: tuple[int, ...], path: tuple[int, ...]) -> Any:
+        use = self._uses.of(self._number, path)
+        tiling = self._placement.tiling(self._number)
+        if tiling is not None and len(tiling.tiles) == len(dims):
+            whole = tuple(n * t for n, t in zip(dims, tiling.tiles, strict=True))
+            parts = tiling.split(draw(self._rng, self._preset, dtype, whole, use))
+            assert parts is not None
+            return Replicated(parts)
+        if self._placement.own:
+            devices = range(self._placement.devices)
+            return Replicated(tuple(draw(self._rng, self._preset, dtype, dims, use) for _ in devices))
+        return draw(self._rng, self._preset, dtype, dims, use)
 
 
 def recorded(

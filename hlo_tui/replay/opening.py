@@ -16,7 +16,8 @@ from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import collectives, xla
 from hlo_tui.replay.collectives import ONE_DEVICE, Topology
-from hlo_tui.replay.inputs import Inputs, Placement, from_npz, made, parameters, recorded, zeros
+from hlo_tui.replay.inputs import Inputs, Placement, from_npz, made, parameters, recorded
+from hlo_tui.replay.making import PRESETS
 from hlo_tui.replay.program import Program
 from hlo_tui.replay.sharding import from_op_sharding
 
@@ -196,17 +197,16 @@ def choose_inputs(target: Target, program: Program, wanted: str, seed: int) -> I
     Args:
         target: the file that runs.
         program: its module.
-        wanted: "auto" (a snapshot's, else made), "made", "zeros", or a file: .npz, .npy or a snapshot.
+        wanted: "auto" (a snapshot's, else made), one of `making.PRESETS`, or a file: .npz, .npy or a
+            snapshot.
         seed: for made inputs.
 
     Raises:
         HloTuiError: the file cannot be read or does not fit.
     """
     devices = target.topology.devices
-    if wanted == "zeros":
-        return zeros(program)
-    if wanted == "made":
-        return made(program, seed, place(program, target.topology))
+    if wanted in PRESETS:
+        return made(program, seed, place(program, target.topology), wanted)
     if wanted == "auto":
         return _automatic(target, program, seed)
     path = Path(wanted)

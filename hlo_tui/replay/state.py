@@ -1,5 +1,4 @@
-"""What a debug session shows: where it stands, what it met, what went wrong. Each change makes a new state.
-"""
+"""What a debug session shows: where it stands, what it met, what went wrong. Each change makes a new state."""
 
 from __future__ import annotations
 
