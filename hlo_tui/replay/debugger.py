@@ -280,6 +280,11 @@ class Debugger:
         summary = summarize(self.evaluator.value(frame, index))
         return {"computation": computation, "instruction": instruction, "value": summary, "ahead": ahead}
 
+    def where(self, frame: Frame, index: int) -> Json:
+        """The position and the Python line of an instruction in a run."""
+        source = source_of(frame.computation.ops[index], self.program.proto.stack_frame_index)
+        return {"position": _written(Spot(frame, index).position()), "source": source}
+
     # What if.
 
     def change(self, computation: str, instruction: str, to: str) -> Json:

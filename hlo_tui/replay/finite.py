@@ -23,7 +23,7 @@ _PASSING = frozenset(
 )  # fmt: skip
 
 # Each element depends on the same element of the operands alone, so elements are compared one by one.
-_ELEMENTWISE = frozenset(
+ELEMENTWISE = frozenset(
     {
         "abs", "acos", "acosh", "add", "asin", "asinh", "atan2", "atanh", "cbrt", "ceil", "clamp", "complex",
         "convert", "cosh", "cosine", "divide", "erf", "exponential", "exponential-minus-one", "floor", "imag",
@@ -98,7 +98,7 @@ class Origins:
         given = [self.flags(frame, operand) for operand in op.operands]
         if op.opcode == "fusion":
             return self._only_compiled(frame, index, here)
-        if op.opcode in _ELEMENTWISE and any(flags.any() for flags in given):
+        if op.opcode in ELEMENTWISE and any(flags.any() for flags in given):
             new_nan, new_inf = self._new_elements(frame, op)
         else:
             new_nan = here.nan and not any(flags.nan for flags in given)

@@ -10,6 +10,7 @@ from hlo_tui.errors import HloTuiError
 from hlo_tui.replay import looking
 from hlo_tui.replay.arrays import Array
 from hlo_tui.replay.debugger import Debugger, read_position
+from hlo_tui.replay.provenance import STEPS, Place, Trace
 
 Json = dict[str, Any]
 
@@ -30,6 +31,8 @@ def look(debugger: Debugger, params: Json) -> Json:
     if what == "compare":
         a, b = _value(debugger, params["value"]), _value(debugger, params["other"])
         return looking.difference(a, b, float(params.get("tolerance", 1e-3)))
+    if what == "trace":
+        return _trace(debugger, params)
     array = looking.part_of(
         _value(debugger, params["value"]), params.get("element", []), params.get("partition")
     )
@@ -37,6 +40,20 @@ def look(debugger: Debugger, params: Json) -> Json:
     if view is None:
         raise HloTuiError("an unknown view", str(what))
     return view(array, params, debugger)
+
+
+def _trace(debugger: Debugger, params: Json) -> Json:
+    """Where an element comes from: the places from it back to where it begins."""
+    which = params["value"]
+    position = which.get("position")
+    frame, index = debugger.locate(
+        which["computation"], which["instruction"], None if position is None else read_position(position)
+    )
+    trace = Trace(debugger.evaluator, params.get("partition") or 0)
+    start = Place(frame, index, tuple(params.get("element", [])), tuple(params["index"]))
+    chain = trace.back(start)
+    places = [{**trace.describe(place), **debugger.where(place.frame, place.at)} for place in chain]
+    return {"places": places, "complete": len(chain) < STEPS}
 
 
 def _value(debugger: Debugger, which: Json) -> Any:
