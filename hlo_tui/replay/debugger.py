@@ -170,6 +170,20 @@ class Debugger:
         self.evaluator.regrain(grain)
         self._fresh_frames()
 
+    def restart(self) -> None:
+        """Stand before the first instruction; what was computed stays."""
+        self.spot = self._walker.start()
+
+    def use_inputs(self, inputs: Inputs) -> None:
+        """Replay on other inputs from now on, from the beginning; changed values are taken away."""
+        self.inputs = inputs
+        self.evaluator.changes = NO_CHANGES
+        self.evaluator.unknown.clear()
+        self._logged_until = (-2,)
+        self._checks = Checks(self.evaluator, inputs)
+        self._entry = self._walker.entry = Frame(self.program.entry, inputs.values)
+        self.spot = self._walker.start()
+
     # What is seen.
 
     def here(self) -> Json:

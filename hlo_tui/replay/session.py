@@ -150,6 +150,38 @@ class Session:
 
         self._command("undo", {}, "taking the changes away", undone)
 
+    def use_inputs(self, inputs: str, seed: int = 0) -> None:
+        """Replay on other inputs from the beginning: "auto", a preset or a file; see `opening.choose_inputs`."""
+        before = self.options
+
+        def taken(start: Json) -> None:
+            self._position = None
+            self._changes.clear()
+            self._update(
+                status="standing", activity="", start=start, at="begin", current=None, number=0, history=(), log=(),
+                end=None, values=(), problem=None,
+            )  # fmt: skip
+
+        self.options = replace(before, inputs=inputs, seed=seed)
+        try:
+            self._command("inputs", {"inputs": inputs, "seed": seed}, f"taking the inputs: {inputs}", taken)
+        except HloTuiError:
+            self.options = before
+            raise
+
+    def survey(self, then: Callable[[Json], None]) -> None:
+        """Run from the beginning to the end and sum it up; `then` gets what `survey.survey` gives.
+
+        Raises:
+            HloTuiError: something else is under way.
+        """
+
+        def surveyed(result: Json) -> None:
+            self._update(status="standing", activity="", problem=None)
+            then(result)
+
+        self._command("survey", {}, "running to the end", surveyed)
+
     def regrain(self, grain: str) -> None:
         """Compute in another grain from now on, at the same place."""
         self.options = replace(self.options, grain=grain)

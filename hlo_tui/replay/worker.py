@@ -16,12 +16,16 @@ from typing import IO, Any
 
 from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.replay import looks, xla
+from hlo_tui.replay.arrays import shape_text
 from hlo_tui.replay.debugger import Debugger, Json, read_position
 from hlo_tui.replay.grain import Grain, Interrupted
-from hlo_tui.replay.opening import choose_inputs, open_target
+from hlo_tui.replay.inputs import parameters
+from hlo_tui.replay.opening import Target, choose_inputs, open_target
 from hlo_tui.replay.protocol import Closed, receive, send
 from hlo_tui.replay.slices import SliceCache
 from hlo_tui.replay.stopspec import parse_spec
+from hlo_tui.replay.survey import survey
+from hlo_tui.replay.values import summarize
 
 _OUT_OF_MEMORY = EngineError(
     "out of memory", "a value did not fit", "run a smaller part: a breakpoint further up, or unit grain"
@@ -34,6 +38,7 @@ class Worker:
     def __init__(self, out: IO[bytes]) -> None:
         self._out = out
         self._debugger: Debugger | None = None
+        self._target: Target | None = None
         self._lock = threading.Lock()
 
     def say(self, message: Json) -> None:
@@ -82,6 +87,10 @@ class Worker:
             return debugger.undo_changes()
         if method == "look":
             return looks.look(debugger, params)
+        if method == "inputs":
+            return self._take_inputs(debugger, params)
+        if method == "survey":
+            return survey(debugger)
         if method == "grain":
             debugger.regrain(Grain(params["grain"]))
             return debugger.here()
@@ -99,18 +108,33 @@ class Worker:
         debugger = Debugger(program, inputs, backend, cache, target.topology, grain, refused, watched)
         debugger.evaluator.note = self._note
         debugger.on_log = lambda event: self.say({"log": event})
-        self._debugger = debugger
+        self._debugger, self._target = debugger, target
+        return self._start_event(debugger, target)
+
+    def _take_inputs(self, debugger: Debugger, params: Json) -> Json:
+        assert self._target is not None
+        inputs = choose_inputs(self._target, debugger.program, params["inputs"], params["seed"])
+        debugger.use_inputs(inputs)
+        return self._start_event(debugger, self._target)
+
+    @staticmethod
+    def _start_event(debugger: Debugger, target: Target) -> Json:
+        inputs = debugger.inputs
         reasons = [*target.reasons, *inputs.reasons]
         return {
             "event": "start",
-            "module": program.proto.name,
+            "module": debugger.program.proto.name,
             "inputs": inputs.kind,
             "inputs_file": inputs.source,
             "seed": inputs.seed,
             "faithful": not reasons,
             "reasons": reasons,
-            "devices": devices,
+            "devices": target.topology.devices,
             "grain": str(debugger.evaluator.grain),
+            "parameters": [
+                {"name": p.name, "shape": shape_text(p.shape), "value": summarize(value)}
+                for p, value in zip(parameters(debugger.program), inputs.values, strict=True)
+            ],
             "engine": xla.versions(),
         }
 
