@@ -15,7 +15,7 @@ from typing import Any
 from hlo_tui import __version__
 from hlo_tui.errors import HloTuiError
 
-COMMANDS = ("list", "show", "replay", "demo")
+COMMANDS = ("list", "show", "replay", "executions", "demo")
 _SCREEN = """hlo-tui PATH opens the screen on a dump directory or one file; the commands do without a screen:
 
   hlo-tui list DIR            modules, stages, passes, side files
@@ -95,6 +95,16 @@ def _command_parser() -> argparse.ArgumentParser:
     _replay_options(replay)
     replay.set_defaults(run=_replay)
 
+    runs = commands.add_parser("executions", help="the health of each recorded run of a module, oldest first")
+    runs.add_argument("path", type=Path, metavar="DIR")
+    runs.add_argument("module", metavar="MODULE", help="a module's name, or #NUMBER")
+    runs.add_argument("--halve", action="store_true", help="find the first bad run by halving")
+    runs.add_argument(
+        "--break", dest="stops", action="append", metavar="SPEC", help="what to look at instead of the tags"
+    )
+    runs.add_argument("--json", action="store_true", help="one JSON object a line")
+    runs.set_defaults(run=_executions)
+
     demo = commands.add_parser("demo", help="run a tagged JAX program and open the screen on its dump")
     demo.add_argument("--dir", type=Path, help="where to dump; a new temporary directory if not given")
     demo.add_argument("--headless", action="store_true", help="print the stops instead")
@@ -171,6 +181,34 @@ def _run_headless(options: Any, stops: list[str] | None, as_json: bool) -> int:
     for warning in replay.warnings:
         _say(f"hlo-tui: {warning}")
     return replay.exit_code
+
+
+def _executions(parsed: argparse.Namespace) -> int:
+    from hlo_tui.dump import choosing, listing
+    from hlo_tui.replay import executions
+    from hlo_tui.replay.state import Options
+    from hlo_tui.replay.stopspec import TAGS, parse_spec
+
+    snapshots = choosing.snapshots(listing.load(parsed.path), parsed.module)
+    specs = tuple(parse_spec(text) for text in parsed.stops) if parsed.stops else (TAGS,)
+    options = Options(snapshots[0], inputs=str(snapshots[0]))
+    scan = executions.Executions(options, lambda _: None, specs)
+    scan.add(snapshots)
+    try:
+        if parsed.halve:
+            bad, runs = scan.first_bad()
+            said = {"event": "first_bad", "file": None if bad is None else str(bad.path), "runs": runs}
+            print(json.dumps(said) if parsed.json else executions.halved_words(bad, runs, len(snapshots)))
+            return int(bad is not None)
+        health = set()
+        for number, path in enumerate(snapshots, 1):
+            found = scan.examine(path)
+            health.add(found.health)
+            said = executions.described(found, number)
+            print(json.dumps(said) if parsed.json else executions.words(said), flush=True)
+        return int(health != {executions.GOOD})
+    finally:
+        scan.close()
 
 
 def _demo(parsed: argparse.Namespace) -> int:
