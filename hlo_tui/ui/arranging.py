@@ -14,52 +14,52 @@ from hlo_tui.ui.replayrows import Visit
 from hlo_tui.ui.treerows import Node, Place, parents_of, place_of
 
 if TYPE_CHECKING:
-    from hlo_tui.ui.app import HloTuiApp
+    from hlo_tui.ui.base import BaseApp
 
 
 @does("pane_modules")
-def _pane_modules(app: HloTuiApp) -> None:
+def _pane_modules(app: BaseApp) -> None:
     app.main.go("modules")
 
 
 @does("pane_code")
-def _pane_code(app: HloTuiApp) -> None:
+def _pane_code(app: BaseApp) -> None:
     app.main.go("code")
 
 
 @does("pane_info")
-def _pane_info(app: HloTuiApp) -> None:
+def _pane_info(app: BaseApp) -> None:
     app.main.go("info")
 
 
 @does("pane_replay")
-def _pane_replay(app: HloTuiApp) -> None:
+def _pane_replay(app: BaseApp) -> None:
     app.desk.asked = app.desk.asked or app.desk.replays.state is None
     app.shown.replay()
     app.main.go("replay")
 
 
 @does("pane_next")
-def _pane_next(app: HloTuiApp) -> None:
+def _pane_next(app: BaseApp) -> None:
     app.main.go(app.main.next_pane(1))
 
 
 @does("pane_previous")
-def _pane_previous(app: HloTuiApp) -> None:
+def _pane_previous(app: BaseApp) -> None:
     app.main.go(app.main.next_pane(-1))
 
 
 @does("stage_previous")
-def _stage_previous(app: HloTuiApp) -> None:
+def _stage_previous(app: BaseApp) -> None:
     _stage(app, -1)
 
 
 @does("stage_next")
-def _stage_next(app: HloTuiApp) -> None:
+def _stage_next(app: BaseApp) -> None:
     _stage(app, 1)
 
 
-def _stage(app: HloTuiApp, way: int) -> None:
+def _stage(app: BaseApp, way: int) -> None:
     desk = app.desk
     place = desk.stage_beside(way)
     here = desk.here(app.main.code.line)
@@ -72,31 +72,31 @@ def _stage(app: HloTuiApp, way: int) -> None:
     reveal(app, place)
 
 
-def reveal(app: HloTuiApp, place: Place) -> None:
+def reveal(app: BaseApp, place: Place) -> None:
     """Put the cursor of the modules on a place, where it can be seen."""
     app.main.modules.put_cursor(Node("stage" if place.label else "file", place))
 
 
 @does("follow")
-def _follow(app: HloTuiApp) -> None:
+def _follow(app: BaseApp) -> None:
     app.desk.follow = not app.desk.follow
     app.say("new modules are opened as they come" if app.desk.follow else "new modules are only listed")
 
 
 @does("reload")
-def _reload(app: HloTuiApp) -> None:
+def _reload(app: BaseApp) -> None:
     if app.desk.replays.is_of(app.desk.opened):
         app.desk.replays.end()
     app.reload()
 
 
 @does("redraw")
-def _redraw(app: HloTuiApp) -> None:
+def _redraw(app: BaseApp) -> None:
     app.redraw()
 
 
 @does("theme")
-def _theme(app: HloTuiApp) -> None:
+def _theme(app: BaseApp) -> None:
     there = names()
     current = app.paint.theme.name
     after = there[(there.index(current) + 1) % len(there)] if current in there else there[0]
@@ -105,7 +105,7 @@ def _theme(app: HloTuiApp) -> None:
 
 
 @does("help")
-def _help(app: HloTuiApp) -> None:
+def _help(app: BaseApp) -> None:
     now = app.situation()
 
     def chosen(key: Hashable) -> None:
@@ -116,22 +116,22 @@ def _help(app: HloTuiApp) -> None:
 
 
 @does("palette")
-def _palette(app: HloTuiApp) -> None:
+def _palette(app: BaseApp) -> None:
     app.action_command_palette()
 
 
 @does("quit")
-def _quit(app: HloTuiApp) -> None:
+def _quit(app: BaseApp) -> None:
     app.exit()
 
 
 @answers("filter")
-def _filter(app: HloTuiApp, text: str) -> None:
+def _filter(app: BaseApp, text: str) -> None:
     app.desk.tree = replace(app.desk.tree, filter=text.strip())
     app.shown.tree()
 
 
-def choose(app: HloTuiApp, key: Hashable) -> None:
+def choose(app: BaseApp, key: Hashable) -> None:
     """What Enter does in a list: open, unfold, jump, or stand at a stop again."""
     if isinstance(key, Jump):
         app.jump(key.line)
@@ -153,7 +153,7 @@ def choose(app: HloTuiApp, key: Hashable) -> None:
         app.main.go("code")
 
 
-def fold_node(app: HloTuiApp, node: Node, unfold: bool) -> None:
+def fold_node(app: BaseApp, node: Node, unfold: bool) -> None:
     """Show or hide what is below a node of the modules; what has nothing below it folds what it is in."""
     desk = app.desk
     if isinstance(node.of, Place) and desk.shelf is not None:

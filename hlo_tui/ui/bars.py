@@ -8,7 +8,7 @@ from textual.widget import Widget
 from hlo_tui.ui.commands import BY_ID, COMMANDS, Command, Situation, shown_key
 from hlo_tui.ui.glyphs import LINE
 from hlo_tui.ui.paint import Paint
-from hlo_tui.ui.rows import Row, Span, width_of
+from hlo_tui.ui.rows import Row, Span, row, width_of
 
 
 class Bar(Widget):
@@ -48,7 +48,9 @@ def rule(title: str, focused: bool, width: int) -> Row:
 
 
 def footer(now: Situation, status: tuple[Span, ...], width: int) -> Row:
-    """The keys that do something now, as many as there is room for, and what is going on."""
+    """The keys that do something now, as many as there is room for; and what is going on, alone if it is long."""
+    if width_of(status) > width // 2:
+        return row(" ", *status)
     spans = [Span(" ")]
     last = _key_spans(BY_ID["help"])
     room = width - 1 - width_of(last) - (width_of(status) + 2 if status else 0)

@@ -55,20 +55,18 @@ def plain_line(text: str) -> CodeLine:
     return CodeLine((Span(text),), width=len(text))
 
 
-def code_line(text: str, folded: bool, layouts: bool = True) -> CodeLine:
+def code_line(text: str, folded: bool, tight: bool = False) -> CodeLine:
     """A line of HLO.
 
     Args:
         text: the line, at most `LONGEST` characters, safe for a terminal.
         folded: leave metadata, configurations, comments and the rest of long types out.
-        layouts: show layouts too; only asked where `folded`.
+        tight: leave layouts and tags out too; only asked where `folded`.
     """
     tokens, _ = tokenize(text, START)
     metadata = _metadata(text, tokens)
     frame = _FRAME.search(metadata)
-    pieces = (
-        _fold(text, tokens, layouts) if folded else [Piece(text[t.start : t.end], t.role) for t in tokens]
-    )
+    pieces = _fold(text, tokens, tight) if folded else [Piece(text[t.start : t.end], t.role) for t in tokens]
     return _finish(pieces, int(frame[1]) if frame else 0, _place(metadata))
 
 
@@ -106,19 +104,20 @@ def _place(metadata: str) -> str:
     return f"{name}:{line[1]}" if line else name
 
 
-def _fold(text: str, tokens: list[Token], layouts: bool) -> list[Piece]:
+def _fold(text: str, tokens: list[Token], tight: bool) -> list[Piece]:
     pieces: list[Piece] = []
+    left_out = ("metadata", "frontend_attributes") if tight else ("metadata",)
     at = 0
     while at < len(tokens):
         token = tokens[at]
         word = text[token.start : token.end]
-        if token.role == Role.ATTRIBUTE and word in ("metadata", "backend_config"):
-            end = _value_end(text, tokens, at)
-            if word == "metadata":
-                _drop_comma(pieces)
-            else:
-                pieces += [Piece(word, token.role), Piece(f"={{{MORE}}}", Role.CONFIG)]
-            at = end
+        if token.role == Role.ATTRIBUTE and word in left_out:
+            at = _value_end(text, tokens, at)
+            _drop_comma(pieces)
+            continue
+        if token.role == Role.ATTRIBUTE and word == "backend_config":
+            at = _value_end(text, tokens, at)
+            pieces += [Piece(word, token.role), Piece(f"={{{MORE}}}", Role.CONFIG)]
             continue
         if token.role == Role.ATTRIBUTE and word == "frontend_attributes":
             # The braces say enough: nothing else that stands alone has them.
@@ -128,7 +127,7 @@ def _fold(text: str, tokens: list[Token], layouts: bool) -> list[Piece]:
                 pieces.append(Piece(brace, tokens[at].role))
                 at += 1
             continue
-        if token.role == Role.COMMENT or (token.role == Role.LAYOUT and not layouts):
+        if token.role == Role.COMMENT or (tight and token.role == Role.LAYOUT):
             at += 1
             continue
         pieces.append(Piece(word, token.role))
@@ -143,7 +142,7 @@ def _value_end(text: str, tokens: list[Token], at: int) -> int:
     if not opened:
         return min(at + 2, len(tokens))
     at += 1
-    while at < len(tokens) and tokens[at].role in (Role.METADATA, Role.OP_NAME, Role.CONFIG):
+    while at < len(tokens) and tokens[at].role in (Role.METADATA, Role.OP_NAME, Role.CONFIG, Role.TAG):
         at += 1
     return min(at + 1, len(tokens))
 

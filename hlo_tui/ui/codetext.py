@@ -25,6 +25,8 @@ class CodeText:
     def __init__(self, opened: Opened) -> None:
         self.opened = opened
         self.folded = True
+        # Not that of the file: it changes on another thread, between two lines of one frame.
+        self._scanned = opened.scanned
         self._width = 0
         self._closed: set[int] = set()
         self._kept: OrderedDict[int, CodeLine] = OrderedDict()
@@ -34,13 +36,14 @@ class CodeText:
     @property
     def count(self) -> int:
         """How many lines are known."""
-        if not self.opened.scanned:
+        if not self._scanned:
             return len(self.opened.head)
         lines = self.opened.module.lines
         return 0 if lines is None else lines.count
 
     def scanned(self) -> None:
         """Take in that all of the file is known now."""
+        self._scanned = True
         self.refold()
 
     def refold(self) -> None:
@@ -70,7 +73,7 @@ class CodeText:
 
     def toggle_all(self) -> None:
         """Fold every computation, or open them all."""
-        outline = self._outline
+        outline = self.outline
         if outline is not None:
             self._closed = set() if self._closed else set(range(len(outline.computations)))
             self.refold()
@@ -89,20 +92,21 @@ class CodeText:
 
     def computation(self, line: int) -> Computation | None:
         """The computation around a line, as far as it is known."""
-        outline = self._outline
+        outline = self.outline
         return outline.at_line(line) if outline is not None else None
 
     @property
-    def _outline(self) -> Outline | None:
-        return self.opened.module.outline if self.opened.scanned else None
+    def outline(self) -> Outline | None:
+        """What is in the file, None while not all of it is known."""
+        return self.opened.module.outline if self._scanned else None
 
     def raw(self, line: int) -> bytes:
         """The bytes of a line."""
-        return self.opened.module.raw(line) if self.opened.scanned else self.opened.head[line].encode()
+        return self.opened.module.raw(line) if self._scanned else self.opened.head[line].encode()
 
     def length(self, line: int) -> int:
         """Bytes of a line."""
-        lines = self.opened.module.lines if self.opened.scanned else None
+        lines = self.opened.module.lines if self._scanned else None
         if lines is None:
             return len(self.opened.head[line])
         begin, end = lines.span(line)
@@ -119,7 +123,7 @@ class CodeText:
 
     def window(self, line: int, column: int, width: int) -> CodeLine:
         """A part of a line that is too long to be shown whole."""
-        if self.opened.scanned:
+        if self._scanned:
             text = decode(self.opened.module.raw(line, column, width).replace(b"\t", b" "))
         else:
             text = self.opened.head[line][column : column + width]
@@ -131,7 +135,7 @@ class CodeText:
 
     def place(self, line: CodeLine) -> str:
         """The file and line that made an instruction, for the right edge; empty where it is not known."""
-        if line.place or not line.frame or not self.opened.scanned:
+        if line.place or not line.frame or not self._scanned:
             return visible(line.place)
         found = self._places.get(line.frame)
         if found is None:
@@ -159,16 +163,16 @@ class CodeText:
             return header_line(text)
         shown = code_line(text, self.folded)
         too_wide = self.folded and shown.width > self._width
-        return code_line(text, True, layouts=False) if too_wide else shown
+        return code_line(text, True, tight=True) if too_wide else shown
 
     def _text(self, line: int) -> str:
-        if not self.opened.scanned:
+        if not self._scanned:
             return self.opened.head[line]
         data = self.opened.module.raw(line, 0, LONGEST)
         return decode(data.removesuffix(b"\r").replace(b"\t", b" "))
 
     def _computation(self, computation: Computation) -> CodeLine:
-        outline = self._outline
+        outline = self.outline
         assert outline is not None
         closed = computation.index in self._closed
         entry = "ENTRY " if computation.is_entry else ""
@@ -189,9 +193,9 @@ class CodeText:
 
     def _tables(self) -> tuple[int, int] | None:
         """First and last line of the stack frame tables that stand before the first computation."""
-        if not self.opened.scanned:
+        if not self._scanned:
             return _tables_in(self.opened.head)
-        outline = self._outline
+        outline = self.outline
         if outline is None or not outline.tables or not len(outline.computations):
             return None
         first, last = min(outline.tables.values()), outline.computations[0].line - 2
@@ -201,7 +205,7 @@ class CodeText:
         tables = self._tables()
         if self.folded and tables is not None:
             yield tables[0] + 1, tables[1]
-        outline = self._outline
+        outline = self.outline
         if outline is not None:
             for index in self._closed:
                 computation = outline.computations[index]

@@ -76,6 +76,10 @@ class Command:
     help: str = ""
 
 
+# The reason that goes away by itself: a command asked for meanwhile is run then.
+STILL_READING = "the file is still being read"
+
+
 def _always(_: Situation) -> str | None:
     return None
 
@@ -85,7 +89,7 @@ def _opened(now: Situation) -> str | None:
 
 
 def _scanned(now: Situation) -> str | None:
-    return _opened(now) or (None if now.scanned else "the file is still being read")
+    return _opened(now) or (None if now.scanned else STILL_READING)
 
 
 def _copyable(now: Situation) -> str | None:

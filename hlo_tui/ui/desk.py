@@ -46,6 +46,7 @@ class Desk:
         problem: why there is no text.
         asked: whether a replay was asked for that has nothing to stop at.
         leaving: whether ctrl+c was pressed once with nothing under way.
+        later: the command to run when the file has been read, empty for none.
     """
 
     root: str
@@ -67,6 +68,7 @@ class Desk:
     problem: HloTuiError | None = None
     asked: bool = False
     leaving: bool = False
+    later: str = ""
 
     @property
     def opened(self) -> Opened | None:

@@ -20,7 +20,8 @@ BARS = "▁▂▃▄▅▆▇█"
 
 _ASCII = str.maketrans({
     TAGGED: "*", STOP: "#", DISABLED: "o", STANDING: ">", RAN: "+", FOLDED: ">", OPEN: "v", MORE: "~",
-    DOT: "-", TIMES: "x", MINUS: "-", LINE: "-", "│": "|", "←": "<", "→": ">", "↑": "^", "↓": "v", "‹": "<",
+    DOT: "-", TIMES: "x", MINUS: "-", LINE: "-",
+    "│": "|", "←": "<", "→": ">", "↑": "^", "↓": "v", "–": "-", "›": ">", "‹": "<",
     **dict(zip(BARS, ".,-~=+*#", strict=True)),
 })  # fmt: skip
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hlo_tui.ui.app import HloTuiApp
+    from hlo_tui.ui.base import BaseApp
 
-Handler = Callable[["HloTuiApp"], None]
-Answer = Callable[["HloTuiApp", str], None]
+Handler = Callable[["BaseApp"], None]
+Answer = Callable[["BaseApp", str], None]
 
 HANDLERS: dict[str, Handler] = {}
 ANSWERS: dict[str, Answer] = {}

@@ -14,6 +14,21 @@ from hlo_tui.theme.theme import Theme
 from hlo_tui.ui.glyphs import to_ascii
 from hlo_tui.ui.rows import Row, Span, fit
 
+# What Textual asks of a theme of the terminal's own colours.
+_ANSI = {
+    "ansi-background": "ansi_black",
+    "ansi-foreground": "ansi_white",
+    "block-cursor-foreground": "ansi_black",
+    "block-cursor-background": "ansi_white",
+    "input-cursor-background": "ansi_white",
+    "input-cursor-foreground": "ansi_black",
+    "input-cursor-text-style": "none",
+    "input-selection-background": "ansi_bright_blue",
+    "input-selection-foreground": "ansi_black",
+    "screen-selection-background": "ansi_bright_blue",
+    "screen-selection-foreground": "ansi_black",
+}
+
 
 class Paint:
     """What turns roles into styles. A new theme is a new one of these."""
@@ -114,5 +129,6 @@ def textual_theme(theme: Theme, name: str) -> TextualTheme:
             "scrollbar-background-hover": ground,
             "scrollbar-background-active": ground,
             "scrollbar-corner-color": ground,
+            **(_ANSI if ansi else {}),
         },
     )

@@ -13,7 +13,7 @@ from hlo_tui.ui.commands import COMMANDS, shown_keys
 from hlo_tui.ui.treerows import Node, place_of
 
 if TYPE_CHECKING:
-    from hlo_tui.ui.app import HloTuiApp
+    from hlo_tui.ui.base import BaseApp
 
 _MODULES = 2000
 
@@ -35,8 +35,8 @@ class Commands(Provider):
                 yield Hit(score, matcher.highlight(title), run, help=words)
 
     @property
-    def _app(self) -> HloTuiApp:
-        return cast("HloTuiApp", self.app)
+    def _app(self) -> BaseApp:
+        return cast("BaseApp", self.app)
 
     def _commands(self) -> Iterator[tuple[str, str, Callable[[], None]]]:
         now = self._app.situation()

@@ -220,7 +220,7 @@ def _document(want: Want, number: int) -> Opened:
 
 
 def _lines(head: bytes) -> tuple[str, ...]:
-    lines = head.split(b"\n", _HEAD_LINES)[:_HEAD_LINES]
+    lines = head.removesuffix(b"\n").split(b"\n", _HEAD_LINES)[:_HEAD_LINES]
     return tuple(decode(line[:_HEAD_COLUMNS].removesuffix(b"\r").replace(b"\t", b" ")) for line in lines)
 
 

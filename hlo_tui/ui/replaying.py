@@ -13,12 +13,12 @@ from hlo_tui.ui.popups import Popup
 from hlo_tui.ui.replayrows import information
 
 if TYPE_CHECKING:
-    from hlo_tui.ui.app import HloTuiApp
+    from hlo_tui.ui.base import BaseApp
 
 _FORMS = "op:dot; name:mlp.*; line:model.py:88; tag:KEY=VALUE; first:nan; collectives; NAME if max>1e4"
 
 
-def _move(app: HloTuiApp, how: str, backward: bool = False) -> None:
+def _move(app: BaseApp, how: str, backward: bool = False) -> None:
     want = _what_runs(app, fresh=not backward)
     if how == "continue" and not backward and _nothing_to_stop_at(app):
         return
@@ -32,7 +32,7 @@ for _how in ("continue", "next", "step", "finish", "to"):
     HANDLERS[f"{_how}_back"] = partial(_move, how=_how, backward=True)
 
 
-def _what_runs(app: HloTuiApp, fresh: bool) -> Want:
+def _what_runs(app: BaseApp, fresh: bool) -> Want:
     """The module that is replayed; that which is open where nothing is, or where it is another one."""
     desk = app.desk
     if desk.replays.want is not None and (desk.opened is None or not fresh):
@@ -42,7 +42,7 @@ def _what_runs(app: HloTuiApp, fresh: bool) -> Want:
     return desk.opened.want
 
 
-def _nothing_to_stop_at(app: HloTuiApp) -> bool:
+def _nothing_to_stop_at(app: BaseApp) -> bool:
     """Whether to say first that a run would go to the end; asked again it goes there."""
     desk, opened = app.desk, app.desk.opened
     if opened is None or desk.asked or desk.replays.is_of(opened):
@@ -55,7 +55,7 @@ def _nothing_to_stop_at(app: HloTuiApp) -> bool:
     return True
 
 
-def _target(app: HloTuiApp) -> tuple[str, str]:
+def _target(app: BaseApp) -> tuple[str, str]:
     found = app.desk.inspection
     if found is None or found.instruction is None:
         raise HloTuiError("The cursor is on no instruction")
@@ -63,16 +63,16 @@ def _target(app: HloTuiApp) -> tuple[str, str]:
 
 
 @does("up")
-def _up(app: HloTuiApp) -> None:
+def _up(app: BaseApp) -> None:
     _frame(app, -1)
 
 
 @does("down")
-def _down(app: HloTuiApp) -> None:
+def _down(app: BaseApp) -> None:
     _frame(app, 1)
 
 
-def _frame(app: HloTuiApp, way: int) -> None:
+def _frame(app: BaseApp, way: int) -> None:
     marks = app.desk.marks
     if marks.standing is None:
         return
@@ -86,7 +86,7 @@ def _frame(app: HloTuiApp, way: int) -> None:
 
 
 @does("break")
-def _break(app: HloTuiApp) -> None:
+def _break(app: BaseApp) -> None:
     opened = app.desk.opened
     if opened is None:
         return
@@ -97,7 +97,7 @@ def _break(app: HloTuiApp) -> None:
 
 
 @does("stops")
-def _stops(app: HloTuiApp) -> None:
+def _stops(app: BaseApp) -> None:
     opened = app.desk.opened
     if opened is not None:
         others = [
@@ -107,7 +107,7 @@ def _stops(app: HloTuiApp) -> None:
 
 
 @answers("stops")
-def _stops_answered(app: HloTuiApp, text: str) -> None:
+def _stops_answered(app: BaseApp, text: str) -> None:
     opened = app.desk.opened
     if opened is None:
         return
@@ -127,12 +127,12 @@ def _stops_words(new: tuple[StopSpec, ...]) -> str:
 
 
 @does("value")
-def _value(app: HloTuiApp) -> None:
+def _value(app: BaseApp) -> None:
     app.desk.replays.look(*_target(app))
 
 
 @does("information")
-def _information(app: HloTuiApp) -> None:
+def _information(app: BaseApp) -> None:
     state = app.desk.replays.state
     if state is not None:
         view = app.desk.replay_view(app.now())
@@ -140,22 +140,22 @@ def _information(app: HloTuiApp) -> None:
 
 
 @does("whole")
-def _whole(app: HloTuiApp) -> None:
+def _whole(app: BaseApp) -> None:
     app.desk.replays.regrain("whole")
 
 
 @does("unit")
-def _unit(app: HloTuiApp) -> None:
+def _unit(app: BaseApp) -> None:
     app.desk.replays.regrain("unit")
 
 
 @does("body")
-def _body(app: HloTuiApp) -> None:
+def _body(app: BaseApp) -> None:
     app.desk.replays.regrain("body")
 
 
 @does("end_replay")
-def _end_replay(app: HloTuiApp) -> None:
+def _end_replay(app: BaseApp) -> None:
     app.desk.replays.end()
     app.desk.asked = False
     app.mark()
@@ -163,7 +163,7 @@ def _end_replay(app: HloTuiApp) -> None:
 
 
 @does("interrupt")
-def _interrupt(app: HloTuiApp) -> None:
+def _interrupt(app: BaseApp) -> None:
     desk = app.desk
     if desk.replays.state is not None and desk.replays.state.status == "busy":
         desk.replays.interrupt()

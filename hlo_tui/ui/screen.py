@@ -110,8 +110,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         return {"modules": self.modules, "code": self.code, "info": self.info, "replay": self.replay}
 
     def on_mount(self) -> None:
-        """Begin in the modules."""
-        self.set_focus(self.modules, scroll_visible=False)
+        """Begin where the app wants to."""
+        self.set_focus(self.view, scroll_visible=False)
 
     def on_resize(self, event: events.Resize) -> None:
         """Lay the panes out for the width there is."""
@@ -134,7 +134,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         for name in PANES:
             self.set_class(name == pane, f"-{name}")
         self.pane = pane
-        self.set_focus(self._views[pane], scroll_visible=False)
+        if self.is_mounted:
+            self.set_focus(self.view, scroll_visible=False)
         self.titles()
         self.post_message(self.PaneChanged())
 

@@ -124,10 +124,12 @@ class Shelf:
                     return module
         return next((module for module in self.small if module.key == key), None)
 
-    def newest(self) -> Module | None:
-        """The module that changed last."""
-        modules = [module for group in self.groups for module in group.modules]
-        return max(modules, key=lambda module: module.mtime_ns, default=None)
+    def newest(self, before: Shelf) -> Module | None:
+        """The module that changed last of those that were not there before; helpers do not count."""
+        known = {module.key for group in before.groups for module in group.modules}
+        known |= {module.key for module in before.small}
+        new = (module for group in self.groups for module in group.modules if module.key not in known)
+        return max(new, key=lambda module: module.mtime_ns, default=None)
 
 
 def shelve(catalog: Catalog, peeks: Mapping[ModuleKey, Peek]) -> Shelf:

@@ -58,7 +58,9 @@ def code_title(text: CodeText | None, line: int, focused: bool, changed: bool) -
     want = opened.want
     name = visible(want.title or want.path.name)
     spans = [Span(f" {name}", "title" if focused else "title_away"), Span(f"  {visible(want.stage)}", "text")]
-    outline = opened.module.outline if opened.scanned else None
+    if changed:
+        spans.append(Span("  replaced on disk", "notice"))
+    outline = text.outline
     if opened.hlo and outline is not None:
         if outline.header.scheduled:
             spans.append(Span("  scheduled", "muted"))
@@ -70,9 +72,7 @@ def code_title(text: CodeText | None, line: int, focused: bool, changed: bool) -
             spans.append(Span(f"  {outline.elided_constants} constants elided", "muted"))
     if opened.note:
         spans.append(Span(f"  {visible(opened.note)}", "muted"))
-    if changed:
-        spans.append(Span("  replaced on disk: r reads it again", "notice"))
-    if opened.scanned:
+    if outline is not None:
         where = f"{line + 1:,} of {text.count:,} "
     else:
         where = f"{size_text(opened.source.size)}, being read "

@@ -45,13 +45,16 @@ def summary_spans(summary: Json | None) -> list[Span]:
         return spans
     if summary["count"] == 1 and summary.get("first"):
         return [*spans, Span("  "), Span(number(summary["first"][0]), _scalar_role(summary))]
+    bad = [key for key in ("nan", "inf") if summary.get(key)]
+    for key in bad:
+        spans += [Span(f"  {key} ", "muted"), Span(number(summary[key]), "nan")]
     for key in ("min", "max", "mean", "std"):
         if summary.get(key) is not None:
             spans += [Span(f"  {key} ", "muted"), Span(number(summary[key]), "result")]
-    for key, role in (("nan", "nan"), ("inf", "nan"), ("zero", "result")):
-        count = summary.get(key) or 0
-        if count or key == "nan":
-            spans += [Span(f"  {key} ", "muted"), Span(number(count), role if count else "muted")]
+    if not bad:
+        spans.append(Span("  nan 0", "muted"))
+    if summary.get("zero"):
+        spans.append(Span(f"  zero {summary['zero']:,}", "muted"))
     spans.append(Span(f"  {summary['count']:,} values", "muted"))
     return spans
 
@@ -105,22 +108,22 @@ def largest(summary: Json | None) -> float | None:
 
 
 def path_text(event: Json) -> str:
-    """The way from the entry to where an event is; of outer loops with the iteration, from 1."""
+    """The way from the entry to where an event is; of outer loops with the iteration."""
     steps = event["path"]
     inner = max((at for at, step in enumerate(steps) if step.get("iteration") is not None), default=-1)
     parts = []
     for at, step in enumerate(steps):
         iteration = step.get("iteration")
-        which = f" ({iteration + 1:,})" if iteration is not None and at != inner else ""
+        which = f" ({iteration:,})" if iteration is not None and at != inner else ""
         parts.append(visible(str(step["computation"])) + which)
     return " › ".join(parts)
 
 
 def iteration_text(event: Json) -> str:
-    """Which iteration, from 1, of how many of the innermost loop; empty outside of loops."""
+    """Which iteration of the innermost loop, of which range where that is known; empty outside of loops."""
     iterations = [step["iteration"] for step in event["path"] if step.get("iteration") is not None]
     if not iterations:
         return ""
     trips = event.get("trips")
-    of = f" of {trips:,}" if trips is not None else ""
-    return f"iteration {iterations[-1] + 1:,}{of}"
+    of = f" of 0–{trips - 1:,}" if trips else ""
+    return f"iteration {iterations[-1]:,}{of}"

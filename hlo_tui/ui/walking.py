@@ -17,21 +17,21 @@ from hlo_tui.ui.rowsview import RowsView
 from hlo_tui.ui.trail import Spot
 
 if TYPE_CHECKING:
-    from hlo_tui.ui.app import HloTuiApp
+    from hlo_tui.ui.base import BaseApp
 
 _COPIED = 1 << 20
 _SPECIAL = re.compile(r"[\\^$.|?*+()\[\]{}]")
 
 
 @does("definition")
-def _definition(app: HloTuiApp) -> None:
+def _definition(app: BaseApp) -> None:
     opened, target = app.desk.opened, app.main.code.target
     if opened is not None and target is not None:
         app.reader.locate(opened, target.name, app.main.code.line)
 
 
 @does("users")
-def _users(app: HloTuiApp) -> None:
+def _users(app: BaseApp) -> None:
     found = app.desk.inspection
     if found is None or found.kind == "text":
         raise HloTuiError("This line is no instruction and no computation")
@@ -39,6 +39,9 @@ def _users(app: HloTuiApp) -> None:
     words = "used by" if found.kind == "instruction" else "called by"
     if not refs:
         app.say(f"%{found.title}: {words} nothing" if found.complete else "still looking")
+        return
+    if len(refs) == 1 and not found.more:
+        app.jump(refs[0].line)
         return
     rows = _ref_rows(found, refs)
 
@@ -61,26 +64,26 @@ def _ref_rows(found: Inspection, refs: tuple[Ref, ...]) -> list[Row]:
 
 
 @does("back")
-def _back(app: HloTuiApp) -> None:
+def _back(app: BaseApp) -> None:
     here = app.here()
     if here is not None:
         _go(app, app.desk.trail.back(here))
 
 
 @does("forward")
-def _forward(app: HloTuiApp) -> None:
+def _forward(app: BaseApp) -> None:
     here = app.here()
     if here is not None:
         _go(app, app.desk.trail.forward(here))
 
 
-def _go(app: HloTuiApp, spot: Spot | None) -> None:
+def _go(app: BaseApp, spot: Spot | None) -> None:
     if spot is not None:
         app.visit(spot)
 
 
 @does("search")
-def _search(app: HloTuiApp) -> None:
+def _search(app: BaseApp) -> None:
     if app.main.pane == "modules":
         app.ask("filter", "show modules whose name has these words", app.desk.tree.filter)
     elif app.desk.opened is not None:
@@ -88,7 +91,7 @@ def _search(app: HloTuiApp) -> None:
 
 
 @answers("search")
-def _search_answered(app: HloTuiApp, text: str) -> None:
+def _search_answered(app: BaseApp, text: str) -> None:
     desk, code = app.desk, app.main.code
     if not text:
         desk.pattern = None
@@ -108,16 +111,16 @@ def _search_answered(app: HloTuiApp, text: str) -> None:
 
 
 @does("match_next")
-def _match_next(app: HloTuiApp) -> None:
+def _match_next(app: BaseApp) -> None:
     find(app, forward=True)
 
 
 @does("match_previous")
-def _match_previous(app: HloTuiApp) -> None:
+def _match_previous(app: BaseApp) -> None:
     find(app, forward=False)
 
 
-def find(app: HloTuiApp, forward: bool) -> None:
+def find(app: BaseApp, forward: bool) -> None:
     """Go to the next match, or the one before."""
     desk = app.desk
     if desk.opened is not None and desk.opened.scanned and desk.pattern is not None:
@@ -126,12 +129,12 @@ def find(app: HloTuiApp, forward: bool) -> None:
 
 
 @does("line")
-def _line(app: HloTuiApp) -> None:
+def _line(app: BaseApp) -> None:
     app.ask("line", "line number, or the name of an instruction or a computation")
 
 
 @answers("line")
-def _line_answered(app: HloTuiApp, text: str) -> None:
+def _line_answered(app: BaseApp, text: str) -> None:
     opened = app.desk.opened
     text = text.strip().replace(",", "")
     if opened is None or not text:
@@ -143,16 +146,16 @@ def _line_answered(app: HloTuiApp, text: str) -> None:
 
 
 @does("top")
-def _top(app: HloTuiApp) -> None:
+def _top(app: BaseApp) -> None:
     _edge(app, first=True)
 
 
 @does("bottom")
-def _bottom(app: HloTuiApp) -> None:
+def _bottom(app: BaseApp) -> None:
     _edge(app, first=False)
 
 
-def _edge(app: HloTuiApp, first: bool) -> None:
+def _edge(app: BaseApp, first: bool) -> None:
     view = app.main.view
     if isinstance(view, RowsView):
         view.action_edge(-1 if first else 1)
@@ -161,7 +164,7 @@ def _edge(app: HloTuiApp, first: bool) -> None:
 
 
 @does("metadata")
-def _metadata(app: HloTuiApp) -> None:
+def _metadata(app: BaseApp) -> None:
     code = app.main.code
     if code.text is not None:
         code.text.unfold()
@@ -171,7 +174,7 @@ def _metadata(app: HloTuiApp) -> None:
 
 
 @does("fold")
-def _fold(app: HloTuiApp) -> None:
+def _fold(app: BaseApp) -> None:
     code = app.main.code
     if code.text is not None:
         head = code.text.toggle(code.line)
@@ -181,7 +184,7 @@ def _fold(app: HloTuiApp) -> None:
 
 
 @does("fold_all")
-def _fold_all(app: HloTuiApp) -> None:
+def _fold_all(app: BaseApp) -> None:
     code = app.main.code
     if code.text is not None:
         around = code.text.computation(code.line)
@@ -191,7 +194,7 @@ def _fold_all(app: HloTuiApp) -> None:
 
 
 @does("copy")
-def _copy(app: HloTuiApp) -> None:
+def _copy(app: BaseApp) -> None:
     code = app.main.code
     if code.text is None:
         app.copy_to_clipboard(dump_command(app.desk.root))

@@ -36,9 +36,11 @@ def test_a_folded_line_leaves_out_what_is_seldom_read():
     assert line.frame == 7
 
 
-def test_without_layouts_a_line_is_shorter_still():
-    assert "{1,0" not in text(code_line(DOT, folded=True, layouts=False))
-    assert "f32[4,1024] dot(" in text(code_line(DOT, folded=True, layouts=False))
+def test_where_it_is_tight_layouts_and_tags_go_too():
+    assert text(code_line(DOT, folded=True, tight=True)) == (
+        "  %dot.9 = f32[4,1024] dot(%gte.4, f32[1024,1024] %w), lhs_contracting_dims={1}, "
+        "rhs_contracting_dims={0}, backend_config={…}"
+    )
 
 
 def test_a_line_in_full_is_the_line():
@@ -92,8 +94,8 @@ def test_a_header_says_how_much_is_not_shown():
 
 
 @given(st.text(max_size=200), st.booleans(), st.booleans())
-def test_any_text_is_shown_somehow(data, folded, layouts):
-    line = code_line(data, folded, layouts)
+def test_any_text_is_shown_somehow(data, folded, tight):
+    line = code_line(data, folded, tight)
     assert line.width == len(text(line))
     if not folded:
         assert text(line) == data

@@ -14,7 +14,8 @@ from hlo_tui.ui.screen import MainScreen
 
 READY = Situation(
     pane="code", opened=True, scanned=True, hlo=True, instruction=True, name=True, replay="standing",
-    at="stop", depth=2, pattern=True, back=True, forward=True, earlier=True, later=True, changed=True, task=True,
+    at="stop", depth=2, pattern=True, back=True, forward=True, earlier=True, later=True, changed=True,
+    task=True,
 )  # fmt: skip
 
 

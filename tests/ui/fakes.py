@@ -1,0 +1,109 @@
+"""A session without an engine: it takes the same commands and gives the same states, at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from hlo_tui.errors import HloTuiError
+from hlo_tui.replay.session import Options, State, Stop
+
+START = {
+    "event": "start", "module": "jit_train_step", "inputs": "made", "inputs_file": "", "seed": 0, "faithful": False,
+    "reasons": ["the inputs are made up"], "devices": 1, "grain": "unit", "engine": {"jaxlib": "0.10.2"},
+}  # fmt: skip
+
+
+def summary(largest: float, nan: int = 0) -> dict[str, Any]:
+    """A value's summary as the worker makes it."""
+    return {
+        "shape": "f32[4,8]", "dtype": "f32", "min": -1.5, "max": largest, "mean": 0.25, "std": 1.0, "nan": nan,
+        "inf": 0, "zero": 3, "count": 32, "first": [0.5, "nan" if nan else -0.25, largest],
+    }  # fmt: skip
+
+
+def stop_at(n: int, largest: float, nan: int = 0) -> Stop:
+    """The n-th time (from 0) at the multiplication in the loop of `dumps.TRAIN`."""
+    event = {
+        "event": "stop", "instruction": "mul.3", "computation": "region_0.4", "trips": 3, "reason": 'breakpoint="true"',
+        "path": [{"computation": "main.88", "iteration": None}, {"computation": "region_0.4", "iteration": n}],
+        "partition": None, "value": summary(largest, nan), "key": [4, 2 * n + 1, 6],
+        "position": {"path": [[4, 2 * n + 1]], "index": 6, "phase": 1},
+    }  # fmt: skip
+    return Stop(tuple(event["key"]), event)
+
+
+STOPS = [stop_at(0, 1.9), stop_at(1, 2.5), stop_at(2, 41.2, nan=2)]
+END = {
+    "event": "end", "outputs": [summary(41.2)], "self_check": "match", "recorded": "absent", "unknown": ["custom.1"],
+    "reasons": ["custom.1: a host callback"], "status": "done", "position": {"path": [], "index": 7, "phase": 0},
+    "key": [7],
+}  # fmt: skip
+
+
+class FakeSession:
+    """Walks over `STOPS` to `END`. With `slow` it stays busy until `finish` is called."""
+
+    made: ClassVar[list[FakeSession]] = []
+    slow = False
+
+    def __init__(self, options: Options, on_change: Any, specs: Any) -> None:
+        self.options = options
+        self._on_change = on_change
+        self.state = State(specs=specs)
+        self.calls: list[tuple[Any, ...]] = []
+        self.at = -1
+        self.closed = False
+        type(self).made.append(self)
+
+    def tell(self, **changes: Any) -> None:
+        self.state = replace(self.state, **changes)
+        self._on_change(self.state)
+
+    def move(self, how: str, backward: bool = False, target: Any = None) -> None:
+        if self.state.status == "busy":
+            raise HloTuiError("busy", self.state.activity)
+        self.calls.append((how, backward, target))
+        self.tell(status="busy", activity="running to the next stop", since=0.0, problem=None)
+        if not self.slow:
+            self.finish(-1 if backward else 1)
+
+    def finish(self, way: int = 1) -> None:
+        self.at = max(-1, self.at + way)
+        if self.at >= len(STOPS):
+            self.tell(status="standing", activity="", at="end", current=None, number=0, end=END, start=START)
+        elif self.at < 0:
+            self.tell(status="standing", activity="", at="begin", current=None, number=0, start=START)
+        else:
+            history = tuple(dict.fromkeys((*self.state.history, STOPS[self.at])))
+            self.tell(
+                status="standing", activity="", at="stop", current=STOPS[self.at], number=self.at + 1,
+                history=tuple(sorted(history)), start=START,
+            )  # fmt: skip
+
+    def goto(self, stop: Stop) -> None:
+        self.calls.append(("goto", stop))
+        self.at = STOPS.index(stop) - 1
+        self.finish()
+
+    def set_specs(self, specs: Any) -> None:
+        self.calls.append(("specs", specs))
+        self.tell(specs=specs)
+
+    def look(self, computation: str, instruction: str) -> None:
+        self.calls.append(("look", computation, instruction))
+        self.tell(values=(((computation, instruction), summary(7.5)),))
+
+    def regrain(self, grain: str) -> None:
+        self.options = replace(self.options, grain=grain)
+        self.calls.append(("grain", grain))
+        self.tell()
+
+    def interrupt(self) -> None:
+        self.calls.append(("interrupt",))
+        self.tell(
+            status="standing", activity="", problem=HloTuiError("interrupted", "it stands where it stood")
+        )
+
+    def close(self) -> None:
+        self.closed = True

@@ -1,0 +1,371 @@
+"""The real app on real directories: what is seen, and what the keys do."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.ui import dumps
+from tests.ui.driving import compare_golden, driving
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 34), (200, 60)])
+async def test_the_first_screen(dump, size):
+    async with driving(dump, size) as app:
+        await app.opened()
+        await app.sees("● 2")
+        if size[0] < 110:
+            compare_golden(f"modules-{size[0]}x{size[1]}", below_header(app.text))
+            await app.press("enter")
+        compare_golden(f"code-{size[0]}x{size[1]}", below_header(app.text))
+
+
+def below_header(text: str) -> str:
+    """The screen without its first line, which has the directory in it."""
+    return "\n".join(text.splitlines()[1:])
+
+
+async def test_the_tagged_module_is_on_top_and_stands_at_its_first_tag(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.sees("▾ jit_train_step", "▸ jit_eval", "▸ 5 small modules")
+        assert app.app.desk.wanted.stage == "before"
+        await app.until(lambda: app.app.desk.inspection.title == "mul.3", "at the tag")
+        assert "●    %mul.3" in app.text
+        await app.pilot.resize_terminal(200, 40)
+        await app.sees('● breakpoint="true"', '· note="a "quoted" {brace} π"')
+
+
+async def test_the_cursor_in_the_modules_opens_what_it_rests_on(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("down", "down", "down")
+        await app.sees("after · cpu  scheduled")
+        assert app.app.main.pane == "modules"
+        await app.press("enter")
+        assert app.app.main.pane == "code"
+
+
+async def test_folding_in_the_modules(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("end", "enter")
+        await app.sees("▾ 5 small modules", "▸ jit_helper_4")
+        await app.press("left")
+        await app.misses("jit_helper_4")
+
+
+async def test_names_are_walked_and_followed_and_come_back(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("2")
+        tagged = app.line
+        assert app.app.main.code.target.name == "dot.9"
+        await app.press("right")
+        assert app.app.main.code.target.name == "tanh.2"
+        await app.press("enter")
+        await app.until(lambda: app.app.desk.inspection.title == "tanh.2", "at the definition")
+        assert app.line == tagged - 1
+        await app.press("backspace")
+        assert app.line == tagged
+        await app.press("alt+right")
+        assert app.line == tagged - 1
+
+
+async def test_a_computation_is_followed_through_its_caller(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("2", "colon")
+        await app.type("while.6")
+        await app.press("enter")
+        await app.until(lambda: app.app.desk.inspection.title == "while.6", "at the loop")
+        while app.app.main.code.target.name != "region_0.4":
+            await app.press("right")
+        await app.press("enter")
+        await app.until(lambda: app.app.desk.inspection.kind == "computation", "at the body")
+        await app.sees("while body computation", "called by", "%while.6")
+        await app.press("x")
+        await app.until(lambda: app.line == 44, "at its only caller, without asking")
+
+
+async def test_users_are_listed_and_gone_to(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("2", "up", "up", "x")
+        await app.sees("%dot.9: used by", "%tanh.2", "%mul.3")
+        await app.press("down", "enter")
+        await app.until(lambda: app.app.desk.inspection.title == "mul.3", "at the second user")
+
+
+async def test_searching_finds_marks_and_goes_around(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("2", "slash")
+        await app.type("compare")
+        await app.press("enter")
+        await app.until(lambda: app.app.desk.inspection.title == "lt.1", "at the match")
+        await app.press("full_stop")
+        await app.sees("the search began anew")
+        await app.press("slash")
+        await app.type("nowhere")
+        await app.press("enter")
+        await app.sees("not found")
+        await app.press("slash")
+        await app.type("tuple(")
+        await app.press("enter")
+        await app.until(lambda: app.app.desk.inspection.title == "init", "text that is no expression")
+
+
+async def test_stages_keep_the_place(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("2", "up")
+        await app.until(lambda: app.app.desk.inspection.title == "tanh.2", "one line up")
+        await app.press("right_square_bracket", "right_square_bracket")
+        await app.sees("after · cpu")
+        await app.opened()
+        await app.until(lambda: app.app.desk.inspection.title == "tanh.2", "the same instruction")
+        await app.press("right_square_bracket")
+        await app.sees("there is no stage after this one")
+
+
+async def test_metadata_and_computations_fold(dump):
+    async with driving(dump, (250, 60)) as app:
+        await app.opened()
+        await app.press("2")
+        await app.sees("model.py:87", "▸ 15 lines of file names and stack frames")
+        await app.press("m")
+        await app.sees('metadata={op_name="jit(step)/while/body/mul"', "FunctionNames")
+        await app.press("m")
+        await app.misses("FunctionNames")
+        await app.press("z")
+        await app.sees("▸ %region_0.4  while body  10 instructions")
+        await app.misses("%tanh.2 =")
+        await app.press("Z", "Z")
+        await app.sees("▸ %region_1.5  while condition  4 instructions", "▸ ENTRY %main.88  7 instructions")
+
+
+async def test_copying_gives_the_bytes_of_the_file(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("2", "y")
+        line = next(line for line in dumps.TRAIN.splitlines() if "%mul.3 =" in line)
+        assert app.app.clipboard == line
+        await app.sees(f"copied {len(line)} bytes")
+
+
+async def test_the_modules_are_filtered_while_one_types(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("slash")
+        await app.type("helper 22")
+        await app.sees("jit_helper_2")
+        await app.misses("jit_eval")
+        await app.press("enter", "slash", "ctrl+u", "enter")
+        await app.sees("jit_eval")
+
+
+async def test_the_panes_at_eighty_columns(dump):
+    async with driving(dump, (80, 24)) as app:
+        await app.opened()
+        assert "%mul.3 =" not in app.text
+        await app.press("2")
+        await app.sees("%mul.3 =", "model.py:87 block")
+        await app.press("3")
+        await app.sees("operands", "used by")
+        await app.press("4")
+        await app.sees("2 operations to stop at", "c runs to the first")
+        await app.press("tab")
+        await app.sees("▾ jit_train_step")
+
+
+async def test_the_panes_follow_the_size(dump):
+    async with driving(dump, (120, 34)) as app:
+        await app.opened()
+        await app.press("2")
+        await app.sees("▾ jit_train_step", "operands")
+        await app.pilot.resize_terminal(80, 24)
+        await app.misses("▾ jit_train_step")
+        assert "%mul.3 =" in app.text
+        await app.pilot.resize_terminal(250, 70)
+        await app.sees("▾ jit_train_step", "%mul.3 =", "operands")
+
+
+async def test_help_says_what_can_be_done_and_what_not(dump):
+    async with driving(dump, (120, 60)) as app:
+        await app.opened()
+        await app.press("question_mark")
+        await app.sees("Run to the next stop", "Not now", "nothing is being replayed: c begins")
+        await app.press("q")
+        await app.misses("Not now")
+
+
+async def test_what_cannot_be_done_now_says_why(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("C")
+        await app.sees("nothing is being replayed: c begins")
+        await app.press("2", "up")
+        await app.misses("nothing is being replayed")
+
+
+async def test_the_palette_runs_commands_and_opens_modules(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("ctrl+p")
+        await app.type("open jit_eval")
+        await app.sees("open jit_eval #14")
+        await app.press("enter")
+        await app.until(lambda: app.app.desk.wanted.title == "jit_eval", "the module is open")
+
+
+async def test_an_empty_directory_says_what_to_do(tmp_path):
+    (tmp_path / "none").mkdir()
+    async with driving(tmp_path / "none") as app:
+        await app.sees("is empty", "XLA_FLAGS=--xla_dump_to=", "no module yet")
+        await app.press("y")
+        await app.sees("copied the command")
+        assert app.app.clipboard.startswith("XLA_FLAGS=--xla_dump_to=")
+
+
+async def test_a_directory_that_is_not_there_yet_is_waited_for(tmp_path):
+    async with driving(tmp_path / "later") as app:
+        await app.sees("is not there")
+        dumps.make(tmp_path / "later")
+        await app.opened()
+        await app.sees("▾ jit_train_step", "%mul.3")
+
+
+async def test_a_new_module_appears_and_the_selection_stays(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("down", "down", "down")
+        await app.sees("after · cpu  scheduled")
+        await app.press("2")
+        line, key = app.line, app.app.main.modules.key
+        name = "jit_later"
+        dumps.write(dump, 99, name, "before_optimizations", dumps.TRAIN.replace("jit_train_step", name) * 2)
+        await app.sees("jit_later")
+        assert (app.line, app.app.main.modules.key) == (line, key)
+        assert app.app.desk.wanted.title == "jit_train_step"
+
+
+async def test_following_opens_what_is_new(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("w")
+        await app.sees("follows")
+        dumps.write(
+            dump, 99, "jit_later", "before_optimizations", dumps.TRAIN.replace("jit_train_step", "jit_later")
+        )
+        await app.until(lambda: app.app.desk.wanted.title == "jit_later", "the new module is open")
+
+
+async def test_a_recompilation_says_why(dump):
+    async with driving(dump, (200, 60)) as app:
+        await app.opened()
+        other = dumps.TRAIN.replace("(f32[4,8]{1,0}, f32[8,8]{1,0})->", "(f32[2,8]{1,0}, f32[8,8]{1,0})->")
+        dumps.write(dump, 44, "jit_train_step", "before_optimizations", other, dumps.WHEN + 60)
+        await app.sees("×2")
+        app.app.main.modules.focus()
+        await app.press("home", "right")
+        await app.sees("#44", "recompiled: argument 0 is", "f32[2,8], was f32[4,8]")
+
+
+async def test_a_replaced_file_is_read_again_where_the_cursor_is(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("2", "up")
+        await app.until(lambda: app.app.desk.inspection.title == "tanh.2", "one line up")
+        path = app.app.desk.wanted.path
+        text = path.read_text().replace("  %x = ", "  %new = s32[] constant(7)\n  %x = ")
+        (dump / "tmp").write_text(text)
+        os.replace(dump / "tmp", path)
+        await app.sees("%new = ")
+        await app.opened()
+        assert app.app.desk.inspection.title == "tanh.2"
+
+
+async def test_a_file_that_is_no_hlo_is_shown_as_it_is(dump):
+    report = dump / "module_0012.jit_train_step.cpu_after_optimizations-memory-usage-report.txt"
+    report.write_text("Total bytes used: 12\n\n1. 12 bytes (%add.7)\n")
+    async with driving(dump) as app:
+        await app.opened()
+        await app.sees("▸ 1 file")
+        await app.press("home", "down", "down", "down", "down", "right", "down", "enter")
+        await app.sees("Total bytes used: 12")
+        await app.press("c")
+        await app.sees("this file is no HLO")
+
+
+async def test_a_file_that_cannot_be_read_says_so(dump):
+    path = dump / "module_0014.jit_eval.before_optimizations.txt"
+    path.write_bytes(b"\x7fELF\0\0\0")
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("ctrl+p")
+        await app.type("open jit_eval")
+        await app.press("enter")
+        await app.sees("Not HLO", "object code")
+
+
+async def test_a_single_file_is_opened_at_once(dump):
+    async with driving(dump / "module_0014.jit_eval.before_optimizations.txt") as app:
+        await app.opened()
+        await app.sees("one file", "%sum.1", "ENTRY %main.3")
+        assert app.app.main.pane == "code"
+
+
+async def test_a_log_with_dumps_shows_its_modules(tmp_path):
+    log = tmp_path / "job.log"
+    parts = [
+        ("module_0001.jit_train_step.before_optimizations.txt", dumps.TRAIN),
+        ("module_0002.jit_eval.before_optimizations.txt", dumps.EVAL),
+    ]
+    log.write_text(
+        "".join(f"*** Begin {name} ***\n{text}\n*** End {name} ***\nstep 1\n" for name, text in parts)
+    )
+    async with driving(log) as app:
+        await app.opened()
+        await app.sees("a log", "jit_train_step", "jit_eval", "%mul.3")
+        await app.press("ctrl+p")
+        await app.type("open jit_eval")
+        await app.press("enter")
+        await app.sees("%sum.1 =")
+
+
+async def test_a_theme_file_that_is_written_is_used_at_once(dump, tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text('extends = "dark"\n[styles]\nopcode = "#010203"\n')
+    async with driving(dump, theme=str(path)) as app:
+        await app.opened()
+        assert app.app.paint.style("opcode").color.triplet.hex == "#010203"
+        path.write_text('extends = "dark"\n[styles]\nopcode = "#040506"  # longer\n')
+        await app.until(
+            lambda: app.app.paint.style("opcode").color.triplet.hex == "#040506", "the new colour"
+        )
+        path.write_text('extends = "dark"\n[styles]\nopcod = "#070809"\n')
+        await app.sees("opcod is no key of a theme")
+        assert app.app.paint.style("opcode").color.triplet.hex == "#040506"
+
+
+async def test_ctrl_c_leaves_only_when_it_is_meant(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("ctrl+c")
+        await app.sees("ctrl+c again leaves")
+        await app.press("2", "ctrl+c")
+        assert app.app.is_running
+        await app.press("ctrl+c")
+        assert app.app.return_code == 0
+
+
+async def test_a_command_that_comes_too_early_is_run_when_the_file_has_been_read(dump, monkeypatch):
+    async with driving(dump) as app:
+        await app.opened()
+        app.app.desk.opened.scanned = False
+        await app.press("2", "G")
+        await app.sees("last line: the file is still being read")
+        app.app.reload()
+        await app.until(lambda: app.line == 47, "the last line")

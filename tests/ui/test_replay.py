@@ -1,0 +1,271 @@
+"""The replay on the screen: with a session that answers at once, and with the real engine."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import replace
+
+import pytest
+
+from hlo_tui.errors import EngineError
+from hlo_tui.replay.stopspec import TAGS, StopSpec
+from hlo_tui.ui.replays import ReplayOptions
+from tests.corpus import DATA
+from tests.ui import dumps
+from tests.ui.driving import compare_golden, driving
+from tests.ui.fakes import STOPS, FakeSession
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch):
+    monkeypatch.setattr(FakeSession, "made", [])
+    monkeypatch.setattr(FakeSession, "slow", False)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 34), (200, 60)])
+async def test_the_screen_at_a_stop(dump, size):
+    async with driving(dump, size, make=FakeSession) as app:
+        await app.opened()
+        await app.press("2", "c", "c")
+        await app.until(lambda: app.app.desk.marks.standing == 25, "standing at the tag")
+        await app.sees("▶ 26 ●")
+        compare_golden(f"stop-{size[0]}x{size[1]}", "\n".join(app.text.splitlines()[1:]))
+
+
+async def test_continue_shows_where_it_stands_what_it_ran_and_the_value(dump):
+    async with driving(dump, (120, 50), make=FakeSession) as app:
+        await app.opened()
+        await app.press("c")
+        await app.sees(
+            "stop 1 of 1", "main.88 › region_0.4", "iteration 0 of 0–2", "max 1.9", "first 3", "not faithful"
+        )
+        await app.sees("▶ 26 ●", "25  ✓", "› 44")
+        await app.press("c", "c")
+        await app.sees("stop 3 of 3", "iteration 2 of 0–2", "nan 2", "max over stops", "1.9 → 41.2")
+        await app.sees("▶ 26 ●!")
+        await app.press("C")
+        await app.sees("stop 2 of 3")
+        assert [call[:2] for call in FakeSession.made[0].calls] == [("continue", False)] * 3 + [
+            ("continue", True)
+        ]
+
+
+async def test_the_end_says_what_was_checked_and_what_is_unknown(dump):
+    async with driving(dump, (120, 40), make=FakeSession) as app:
+        await app.opened()
+        await app.press("c", "c", "c", "c")
+        await app.sees(
+            "stepped against whole: match", "against the recorded run: absent", "output 0", "1 value unknown"
+        )
+        await app.sees("custom.1: a host callback")
+        await app.press("c")
+        await app.sees("the replay is at its end")
+
+
+async def test_the_history_is_gone_back_to(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        await app.press("c", "c", "c", "4", "end", "enter")
+        await app.sees("▶   1  %mul.3", "stop 1 %mul.3")
+        assert FakeSession.made[0].calls[-1] == ("goto", STOPS[0])
+
+
+async def test_keys_become_moves(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        await app.press("2", "n")
+        await app.until(lambda: app.app.desk.marks.standing == 25, "standing")
+        for key in ("s", "N", "S"):
+            await app.press(key)
+        await app.press("up")
+        await app.until(lambda: app.app.desk.inspection.title == "tanh.2", "one line up")
+        await app.press("t", "f10", "f11")
+        moves = FakeSession.made[0].calls
+        assert moves[:4] == [
+            ("next", False, None),
+            ("step", False, None),
+            ("next", True, None),
+            ("step", True, None),
+        ]
+        assert ("to", False, ("region_0.4", "tanh.2")) in moves
+
+
+async def test_frames_up_and_down(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        await app.press("2", "c")
+        await app.until(lambda: app.app.desk.marks.standing == 25, "standing")
+        await app.press("u")
+        assert app.line == 44
+        await app.press("u")
+        await app.sees("this is the entry")
+        await app.press("d")
+        assert app.line == 26
+
+
+async def test_a_value_is_asked_for(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        await app.press("2", "c", "up")
+        await app.until(lambda: app.app.desk.inspection.title == "tanh.2", "one line up")
+        await app.press("v")
+        await app.sees("value", "max 7.5")
+        assert FakeSession.made[0].calls[-1] == ("look", "region_0.4", "tanh.2")
+
+
+async def test_stops_are_set_and_tags_switched_off(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        desk = app.app.desk
+        specs = lambda: desk.replays.specs(desk.opened.want)  # noqa: E731
+        await app.press("2", "up")
+        await app.until(lambda: desk.inspection.title == "tanh.2", "one line up")
+        await app.press("b")
+        await app.sees("25 ◆")
+        assert specs() == (TAGS, StopSpec("instruction", "tanh.2", "region_0.4"))
+        await app.press("b")
+        await app.misses("◆")
+        await app.press("down")
+        await app.until(lambda: desk.inspection.title == "mul.3", "at the tag")
+        await app.press("b")
+        await app.sees("26 ○")
+        assert specs() == (StopSpec("instruction", "add.7", "main.88"),)
+        await app.press("b")
+        await app.sees("26 ●")
+        assert set(specs()) == {TAGS}
+
+
+async def test_stops_of_other_kinds_are_typed(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        await app.press("B")
+        await app.type("op:dot; op:sin")
+        await app.press("enter")
+        await app.until(lambda: len(app.app.desk.replays.specs(app.app.desk.opened.want)) == 3, "three specs")
+        await app.press("B", "ctrl+u")
+        await app.type("what:")
+        await app.press("enter")
+        await app.sees("is no stop")
+
+
+async def test_nothing_to_stop_at_says_how_to_tag_and_then_runs(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        await app.press("ctrl+p")
+        await app.type("open jit_eval")
+        await app.press("enter")
+        await app.until(lambda: app.app.desk.opened.want.title == "jit_eval", "open")
+        await app.opened()
+        await app.press("c")
+        await app.sees(
+            "No operation of this module is tagged", "set_xla_metadata(y, breakpoint=True)", "b sets a stop"
+        )
+        assert not FakeSession.made
+        await app.press("c")
+        await app.until(lambda: FakeSession.made, "it runs")
+
+
+async def test_what_is_under_way_is_said_and_can_be_stopped(dump, monkeypatch):
+    monkeypatch.setattr(FakeSession, "slow", True)
+    async with driving(dump, (120, 50), make=FakeSession) as app:
+        await app.opened()
+        await app.press("c")
+        await app.sees("running to the next stop", "ctrl+c stops it")
+        await app.press("n")
+        await app.sees("the replay is at work")
+        await app.press("ctrl+c")
+        await app.sees("! interrupted")
+        assert FakeSession.made[0].calls[-1] == ("interrupt",)
+
+
+async def test_a_dead_worker_is_told_with_its_last_words(dump):
+    async with driving(dump, (120, 50), make=FakeSession) as app:
+        await app.opened()
+        await app.press("c")
+        await app.sees("stop 1")
+        problem = EngineError(
+            "the engine died", "signal 6 (SIGABRT) while compiling", "the next command starts it again"
+        )
+        FakeSession.made[0].tell(status="dead", problem=problem, stderr=("F0000 check failed",))
+        await app.sees("! the engine died", "SIGABRT", "starts it again", "F0000 check failed")
+        await app.press("c")
+        await app.sees("stop 2")
+
+
+async def test_another_module_is_looked_at_while_a_replay_stands(dump):
+    async with driving(dump, (120, 50), make=FakeSession) as app:
+        await app.opened()
+        await app.press("c")
+        await app.sees("▶ 26 ●")
+        app.app.main.go("modules")
+        await app.press("end", "up")
+        await app.until(lambda: app.app.desk.opened.want.title == "jit_eval", "another module")
+        await app.sees("replaying jit_train_step before; the code shows another module")
+        await app.press("C")
+        await app.sees("another module is being replayed")
+        assert not FakeSession.made[0].closed
+
+
+async def test_a_replaced_file_does_not_disturb_the_replay(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        await app.press("2", "c")
+        await app.sees("▶ 26 ●")
+        (dump / "tmp").write_text(dumps.EVAL)
+        os.replace(dump / "tmp", app.app.desk.wanted.path)
+        await app.sees("replaced on disk", "r reads it again")
+        assert "▶ 26 ●" in app.text
+        await app.press("r")
+        await app.sees("ENTRY %main.3")
+        assert FakeSession.made[0].closed
+
+
+async def test_the_information_names_inputs_engine_and_reasons(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        await app.press("c", "i")
+        await app.sees("made, seed 0", "jaxlib 0.10.2", "the inputs are made up", "tagged operations")
+
+
+async def test_options_reach_the_session(dump):
+    options = ReplayOptions(inputs="zeros", seed=7, grain="body", platform="cpu")
+    async with driving(dump, make=FakeSession, replay=options) as app:
+        await app.opened()
+        await app.press("c")
+        await app.sees("body grain")
+        made = FakeSession.made[0].options
+        assert (made.inputs, made.seed, made.grain, made.member) == ("zeros", 7, "body", None)
+        await app.press("ctrl+p")
+        await app.type("grain: whole")
+        await app.press("enter")
+        await app.sees("whole grain")
+
+
+async def test_the_real_engine_steps_through_a_loop_and_survives_a_kill():
+    async with driving(DATA / "replay", (160, 44)) as app:
+        await app.opened()
+        await app.press("ctrl+p")
+        await app.type("open jit_loop")
+        await app.press("enter")
+        await app.until(lambda: app.app.desk.opened and app.app.desk.opened.want.title == "jit_loop", "open")
+        await app.opened()
+        await app.press("2", "c")
+        await app.sees("stop 1 of 1", "inputs snapshot, faithful")
+        await app.press("c")
+        await app.sees("stop 2 of 2")
+        session = app.app.desk.replays.session
+        os.kill(session._client.pid, signal.SIGKILL)
+        await app.sees("! the engine died", "the next command starts it again")
+        await app.press("c")
+        await app.sees("stop 3 of 3")
+        await app.press("C")
+        await app.sees("stop 2 of 3")
+        await app.press("ctrl+p")
+        await app.type("end the replay")
+        await app.press("enter")
+        await app.misses("stop 2 of 3")
+
+
+def test_fake_states_are_those_of_the_session():
+    assert replace(FakeSession(None, lambda _: None, (TAGS,)).state).status == "off"
