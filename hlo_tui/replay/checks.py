@@ -65,7 +65,8 @@ class Checks:
         module = SliceModule(evaluator.program, evaluator.topology, evaluator.backend.replicas)
         text = module.cut(entry, ops, entry.parameters, [entry.root])
         ins = [value_shape(entry.ops[i]) for i in entry.parameters]
-        compiled = Slice(evaluator.cache.get(text), ins, [value_shape(entry.ops[entry.root])])
+        outs = [value_shape(entry.ops[entry.root])]
+        compiled = Slice(evaluator.cache.get(text), ins, outs, module.omitted)
         return compiled(list(self._inputs.values))[0]
 
     def _recorded(self, outputs: Any) -> Json:

@@ -1,29 +1,34 @@
-"""What becomes of a custom call: run by this jaxlib, replaced by plain HLO where it can be, or refused."""
+"""What becomes of a custom call: run by this jaxlib, replaced by plain HLO where it can be, or refused.
+
+REWRITES is the table of what is replaced, FOREIGN that of what only another backend has.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
-from hlo_tui.replay import arrays, regions
+from hlo_tui.replay import arrays, blockscaled, cublas, cudnn, elementary, onednn, regions, selecting, traced
 from hlo_tui.replay.program import Op
+from hlo_tui.replay.traced import Unsupported
 
 if TYPE_CHECKING:
     from hlo_tui.replay.lowering import Emitter
 
+__all__ = ["FOREIGN", "REWRITES", "Rewrite", "Unsupported", "is_callback", "lower"]
+
 Instruction = pb.HloInstructionProto
 
-
-class Unsupported(Exception):
-    """This target cannot be run here; the text says why."""
+_CALLBACK = re.compile(r"callback|host_?compute|xla\.debug\.log|py_?func", re.IGNORECASE)
 
 
 def is_callback(target: str) -> bool:
     """Whether the target calls into the program that made the dump: its argument is a pointer in that
     process.
     """
-    return "callback" in target or target == "xla.debug.Log"
+    return _CALLBACK.search(target) is not None
 
 
 def lower(
@@ -40,15 +45,18 @@ def lower(
     rewrite = REWRITES.get(target)
     if rewrite is not None:
         try:
-            return rewrite(op, operands, out)
+            return rewrite.lower(op, operands, out)
         except regions.Unreadable as error:
             raise Unsupported(str(error)) from error
+        except Unsupported as error:
+            raise Unsupported(f"{target}: {error}") from error
     if _has_body(op):
         return out.emit(
             "call", op.proto.shape, operands, called_computation_ids=[out.module.callee(op.called[0])]
         )
-    if target.startswith(_FOREIGN):
-        raise Unsupported(f"{target} is a kernel of another backend")
+    for prefix, what in FOREIGN.items():
+        if target.startswith(prefix):
+            raise Unsupported(f"{target} is {what}")
     return out.clone(op.proto, operands, op.called)
 
 
@@ -62,6 +70,16 @@ def _has_body(op: Op) -> bool:
     return [arrays.shape_text(shape) for shape in operands] == [arrays.shape_text(shape) for shape in taken]
 
 
+Lower = Callable[[Op, Sequence[Instruction], "Emitter"], Instruction]
+
+
+class Rewrite(NamedTuple):
+    """How a custom call is lowered, and what that is in words."""
+
+    lower: Lower
+    becomes: str
+
+
 def _identity(_op: Op, operands: Sequence[Instruction], out: Emitter) -> Instruction:
     return operands[0] if len(operands) == 1 else out.emit("tuple", _tuple_of(operands), operands)
 
@@ -71,29 +89,74 @@ def _tuple_of(operands: Sequence[Instruction]) -> pb.ShapeProto:
 
 
 def _zeros(op: Op, _operands: Sequence[Instruction], out: Emitter) -> Instruction:
-    false_shape = arrays.array_shape(arrays.PRED, ())
-    literal = pb.LiteralProto(shape=false_shape, preds=[False])
-    false = out.emit("constant", false_shape, [], literal=literal)
-    element = op.proto.shape.element_type
-    zero = false if element == arrays.PRED else out.emit("convert", arrays.array_shape(element, ()), [false])
-    return out.emit("broadcast", op.proto.shape, [zero])
+    return out.zeros(op.proto.shape)
+
+
+def _means(meaning: traced.Meaning, becomes: str) -> Rewrite:
+    return Rewrite(lambda op, operands, out: traced.emit(op, operands, out, meaning), becomes)
 
 
 _MARKERS = (
     "Sharding", "LayoutConstraint", "annotate_device_placement", "MoveToHost", "MoveToDevice", "PinToDevice",
     "Pin", "Unpin", "xla.sdy.FuncResultSharding", "xla.sdy.Sharding", "xla.sdy.PropagationBarrier",
 )  # fmt: skip
-
-Rewrite = Callable[[Op, Sequence[Instruction], "Emitter"], Instruction]
-REWRITES: dict[str, Rewrite] = dict.fromkeys(_MARKERS, _identity) | {
-    "AllocateBuffer": _zeros,
-    "xla.sdy.GlobalToLocalShape": regions.into_region,
-    "xla.sdy.LocalToGlobalShape": regions.out_of_region,
-    "SPMDFullToShardShape": regions.full_to_shard,
-    "SPMDShardToFullShape": regions.shard_to_full,
-}
-
-_FOREIGN = (
-    "tpu_custom_call", "triton_kernel_call", "__gpu$", "te_", "__cublas$", "__cudnn$", "cudnn",
-    "mosaic_gpu", "nvshmem", "AwsNeuron",
+_SORT = _means(selecting.radix_sort, "a stable sort along the last dimension")
+_SORTS = (
+    "__cub$DeviceRadixSort", "__cub$DeviceRadixSortUnassignedScratchSize", "xla.gpu.ext.cub_sort_keys",
+    "xla.gpu.ext.cub_sort_pairs", "xla.gpu.ext.cub_sort_unassigned_scratch_size",
 )  # fmt: skip
+_GEMM = "a dot, alpha and beta, the bias, the activation"
+
+REWRITES: dict[str, Rewrite] = (
+    dict.fromkeys(_MARKERS, Rewrite(_identity, "its operand: it marks a place or a sharding"))
+    | dict.fromkeys(_SORTS, _SORT)
+    | {
+        "AllocateBuffer": Rewrite(_zeros, "zeros"),
+        "xla.sdy.GlobalToLocalShape": Rewrite(regions.into_region, "each device's tile"),
+        "xla.sdy.LocalToGlobalShape": Rewrite(regions.out_of_region, "an all-gather of the tiles"),
+        "SPMDFullToShardShape": Rewrite(regions.full_to_shard, "each device's tile"),
+        "SPMDShardToFullShape": Rewrite(regions.shard_to_full, "an all-gather of the tiles"),
+        "__cublas$gemm": _means(cublas.product, _GEMM),
+        "__cublas$lt$matmul": _means(cublas.product, _GEMM),
+        "__cublas$lt$matmul$f8": _means(cublas.product_f8, f"{_GEMM}, and the scales"),
+        "__cublas$lt$matmul$mx": _means(cublas.product_mx, "a dot of what the block scales multiply"),
+        "__cudnn$convForward": _means(cudnn.forward, "a convolution"),
+        "__cudnn$convBiasActivationForward": _means(
+            cudnn.bias_activation, "a convolution, scales, the bias, what is added, the activation"
+        ),
+        "__cudnn$convBackwardInput": _means(
+            cudnn.backward_input, "the gradient of a convolution's input, as a convolution"
+        ),
+        "__cudnn$convBackwardFilter": _means(
+            cudnn.backward_filter, "the gradient of a convolution's filter, as a convolution"
+        ),
+        "__cudnn$convForwardGraph": _means(
+            cudnn.forward_graph, "a convolution and the steps of its serialized graph"
+        ),
+        "__onednn$matmul": _means(onednn.matmul, "a dot and the fused operations"),
+        "__onednn$convolution": _means(onednn.convolution, "a convolution and the fused operations"),
+        "__onednn$layernorm": _means(onednn.layer_norm, "a layer norm over the last dimension"),
+        "__onednn$softmax": _means(onednn.softmax, "a softmax"),
+        "__op$block_scaled_dot": _means(blockscaled.block_scaled_dot, "a dot of what the scales multiply"),
+        "__op$quantize": _means(blockscaled.quantize, "a division by the scale of each block"),
+        "__op$dequantize": _means(blockscaled.dequantize, "a product with the scale of each block"),
+        "__gpu$TopK": _means(selecting.top_k, "a topk"),
+    }
+    | {target: _means(meaning, "its expansion") for target, meaning in elementary.BY_TARGET.items()}
+)
+
+FOREIGN: dict[str, str] = {
+    "tpu_custom_call": "a kernel of the TPU in Mosaic",
+    "triton_kernel_call": "a kernel of the GPU in Triton",
+    "mosaic_gpu": "a kernel of the GPU in Mosaic",
+    "CuteDSL": "a kernel of the GPU in CuTe",
+    "te_": "a kernel of Transformer Engine",
+    "nvshmem": "communication between GPUs",
+    "AwsNeuron": "a kernel of Neuron devices",
+    "__gpu$": "a kernel of the GPU",
+    "__cublas$": "a kernel of cuBLAS whose meaning is not known here",
+    "__cudnn$": "a kernel of cuDNN whose meaning is not known here",
+    "cudnn": "a kernel of cuDNN whose meaning is not known here",
+    "__onednn$": "a call of oneDNN whose meaning is not known here",
+    "xla.gpu.": "a kernel of the GPU",
+}

@@ -223,7 +223,7 @@ class Evaluator:
         text = module.cut(computation, ops, live_in, live_out)
         ins = [value_shape(computation.ops[i]) for i in live_in]
         outs = [value_shape(computation.ops[i]) for i in live_out]
-        return Slice(self.cache.get(text), ins, outs)
+        return Slice(self.cache.get(text), ins, outs, module.omitted)
 
     # A stretch in one piece.
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
-from hlo_tui.replay import arrays, collectives, customcalls
-from hlo_tui.replay.program import Op
+from hlo_tui.replay import arrays, blockscaled, collectives, customcalls, elementary, traced
+from hlo_tui.replay.program import Op, Program
 
 Instruction = pb.HloInstructionProto
 
@@ -59,6 +59,25 @@ class Emitter:
         made.id = self.module.next_id()
         made.name = f"i{made.id}"
         made.operand_ids.extend(operand.id for operand in operands)
+        if made.opcode == "tuple":
+            self.module.tuples[made.id] = list(operands)
+        return made
+
+    def zeros(self, shape: pb.ShapeProto) -> Instruction:
+        """Add an array of zeros."""
+        false_shape = arrays.array_shape(arrays.PRED, ())
+        literal = pb.LiteralProto(shape=false_shape, preds=[False])
+        false = self.emit("constant", false_shape, [], literal=literal)
+        element = shape.element_type
+        zero = false
+        if element != arrays.PRED:
+            zero = self.emit("convert", arrays.array_shape(element, ()), [false])
+        return self.emit("broadcast", shape, [zero])
+
+    def scratch(self, shape: pb.ShapeProto) -> Instruction:
+        """Add an array that nobody computes: memory that a library used. It is not carried out of a slice."""
+        made = self.zeros(shape)
+        self.module.spare.add(made.id)
         return made
 
 
@@ -68,6 +87,8 @@ class ModuleScope:
     replicas: int
     topology: collectives.Topology
     meshes: str
+    tuples: dict[int, list[Instruction]]
+    spare: set[int]
 
     def next_id(self) -> int:
         """A number that no other instruction of the module has."""
@@ -76,6 +97,10 @@ class ModuleScope:
     def callee(self, computation: int) -> int:
         """Lower a computation of the original module into this one; its id here."""
         raise AssertionError(f"given by the module under construction: {computation}")
+
+    def graft(self, program: Program) -> int:
+        """Lower the entry of another program into this one; its id here."""
+        raise AssertionError(f"given by the module under construction: {program}")
 
 
 _NOT_VALUE = (
@@ -217,6 +242,18 @@ def _custom_call(op: Op, operands: Operands, shapes: Sequence[pb.ShapeProto], ou
         raise Cannot(str(error)) from error
 
 
+def _means(meaning: traced.Meaning) -> Handler:
+    def lower_traced(
+        op: Op, operands: Operands, _shapes: Sequence[pb.ShapeProto], out: Emitter
+    ) -> Instruction:
+        try:
+            return traced.emit(op, operands, out, meaning)
+        except traced.Unsupported as error:
+            raise Cannot(str(error)) from error
+
+    return lower_traced
+
+
 _PAIR = "the pair is one synchronous operation here, so the start already has the result"
 
 RULES: dict[str, Rule] = {
@@ -233,7 +270,15 @@ RULES: dict[str, Rule] = {
     "opt-barrier": Rule(_operand, "between slices there is nothing to optimise across it"),
     "get-dimension-size": Rule(_get_dimension_size, "a static size is a constant"),
     "custom-call": Rule(_custom_call, "see customcalls"),
+    "scaled-dot": Rule(
+        _means(blockscaled.scaled_dot), "the importer does not know it; the scales are products"
+    ),
+    "ragged-dot": Rule(_means(blockscaled.ragged_dot), "the importer does not know it; each group is a dot"),
 } | {opcode: Rule(_collective, "see collectives") for opcode in collectives.OPCODES}
+RULES |= {
+    opcode: Rule(_means(meaning), "XLA's CPU compiler has no code for it")
+    for opcode, meaning in elementary.BY_OPCODE.items()
+}
 
 REFUSED: dict[str, str] = {
     "infeed": "an infeed waits for the host program, which is not here",
@@ -242,6 +287,18 @@ REFUSED: dict[str, str] = {
     "send-done": "a send waits for a receiver, which is not here",
     "recv": "a recv waits for a sender, which is not here",
     "recv-done": "a recv waits for a sender, which is not here",
-    "ragged-dot": "the importer of this jaxlib does not know ragged-dot",
-    "scaled-dot": "the importer of this jaxlib does not know scaled-dot",
 }
+
+
+def table() -> list[tuple[str, str, str]]:
+    """What each construct becomes, as rows: the kind of construct, its name, and what becomes of it or why."""
+    rows = [("opcode", opcode, rule.why) for opcode, rule in RULES.items()]
+    rows += [("opcode", opcode, f"unknown: {why}") for opcode, why in REFUSED.items()]
+    rows += [
+        ("custom call", target, f"becomes {rewrite.becomes}")
+        for target, rewrite in customcalls.REWRITES.items()
+    ]
+    rows += [
+        ("custom call", f"{prefix}...", f"unknown: {what}") for prefix, what in customcalls.FOREIGN.items()
+    ]
+    return sorted(rows)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
+
+import numpy as np
 
 from hlo_tui.errors import EngineError
 from hlo_tui.hlo.schema import hlo_pb2 as pb
@@ -34,20 +37,33 @@ def value_shape(op: Op) -> pb.ShapeProto:
 class SliceModule(ModuleScope):
     """A module under construction: what it calls is lowered into it as it is met."""
 
-    def __init__(self, program: Program, topology: Topology, replicas: int) -> None:
+    def __init__(
+        self, program: Program, topology: Topology, replicas: int, within: SliceModule | None = None
+    ) -> None:
+        """Begin a module.
+
+        Args:
+            program: whose instructions it is made of.
+            topology: for how many devices the program was compiled.
+            replicas: on how many it runs.
+            within: the module that this one becomes a part of.
+        """
         self.topology = topology
         self.replicas = replicas
         self.meshes = program.proto.frontend_attributes.map.get("xla.sdy.meshes", "")
-        self.proto = pb.HloModuleProto(name="slice")
+        self.tuples: dict[int, list[Instruction]] = {}
+        self.spare: set[int] = set()
+        self.omitted: list[int] = []
+        self.proto: pb.HloModuleProto = pb.HloModuleProto(name="slice") if within is None else within.proto
         self._program = program
-        self._numbers = 0
+        self._numbers: itertools.count[int] = itertools.count(1) if within is None else within._numbers
         self._parameters = 0
         self._callees: dict[int, int] = {}
+        self._grafts: dict[Program, int] = {}
 
     def next_id(self) -> int:
         """A number that no other instruction or computation of this module has."""
-        self._numbers += 1
-        return self._numbers
+        return next(self._numbers)
 
     def callee(self, computation: int) -> int:
         """Lower a computation of the original module into this one, once; its id here."""
@@ -59,10 +75,20 @@ class SliceModule(ModuleScope):
             made = self._callees[computation] = self._close(into, emitted[original.root])
         return made
 
+    def graft(self, program: Program) -> int:
+        """Lower the entry of another program into this module, once; its id here."""
+        made = self._grafts.get(program)
+        if made is None:
+            inner = SliceModule(program, self.topology, self.replicas, self)
+            made = self._grafts[program] = inner.callee(program.entry.id)
+        return made
+
     def cut(
         self, computation: Computation, ops: Sequence[int], live_in: Sequence[int], live_out: Sequence[int]
     ) -> bytes:
         """Make the module whose entry computes `ops` and return its bytes, equal for equal slices.
+
+        `omitted` then has the numbers of the arrays of the result that are not computed.
 
         Args:
             computation: where the instructions are.
@@ -109,8 +135,17 @@ class SliceModule(ModuleScope):
 
     def _leaves(self, value: Instruction, leaves: list[Instruction], out: Emitter) -> None:
         if value.shape.element_type == arrays.TUPLE:
+            parts = self.tuples.get(value.id)
             for index, part in enumerate(value.shape.tuple_shapes):
-                self._leaves(out.emit("get-tuple-element", part, [value], tuple_index=index), leaves, out)
+                self._leaves(
+                    parts[index]
+                    if parts is not None
+                    else out.emit("get-tuple-element", part, [value], tuple_index=index),
+                    leaves,
+                    out,
+                )
+        elif value.id in self.spare:
+            self.omitted.append(len(leaves) + len(self.omitted))
         elif value.shape.element_type != arrays.TOKEN:
             leaves.append(value)
 
@@ -175,9 +210,22 @@ class Slice:
     """A compiled slice with the shapes of what goes in and out."""
 
     def __init__(
-        self, compiled: Compiled, ins: Sequence[pb.ShapeProto], outs: Sequence[pb.ShapeProto]
+        self,
+        compiled: Compiled,
+        ins: Sequence[pb.ShapeProto],
+        outs: Sequence[pb.ShapeProto],
+        omitted: Sequence[int] = (),
     ) -> None:
+        """Take a compiled slice.
+
+        Args:
+            compiled: leaf arrays in, leaf arrays out.
+            ins: shapes of what goes in.
+            outs: shapes of what comes out.
+            omitted: numbers of the leaf arrays of `outs` that are not computed; they are zeros.
+        """
         self._compiled = compiled
+        self._omitted = [(number, _zeros(outs, number)) for number in omitted]
         self._ins = None if all(_is_array(shape) for shape in ins) else list(ins)
         self._outs = None if all(_is_array(shape) for shape in outs) else list(outs)
 
@@ -189,6 +237,8 @@ class Slice:
             for value, shape in zip(values, self._ins, strict=True):
                 flatten(value, shape, leaves)
         results = self._compiled(leaves)
+        for number, zeros in self._omitted:
+            results.insert(number, zeros)
         if self._outs is None:
             return results
         given = iter(results)
@@ -197,6 +247,23 @@ class Slice:
 
 def _is_array(shape: pb.ShapeProto) -> bool:
     return shape.element_type not in (arrays.TUPLE, arrays.TOKEN)
+
+
+def _zeros(shapes: Sequence[pb.ShapeProto], number: int) -> arrays.Array:
+    """Zeros for one leaf of these shapes, which take no memory."""
+    leaves: list[pb.ShapeProto] = []
+    for shape in shapes:
+        _shape_leaves(shape, leaves)
+    leaf = leaves[number]
+    return np.broadcast_to(np.zeros((), arrays.DTYPES[leaf.element_type]), tuple(leaf.dimensions))
+
+
+def _shape_leaves(shape: pb.ShapeProto, leaves: list[pb.ShapeProto]) -> None:
+    if shape.element_type == arrays.TUPLE:
+        for part in shape.tuple_shapes:
+            _shape_leaves(part, leaves)
+    elif shape.element_type != arrays.TOKEN:
+        leaves.append(shape)
 
 
 def flatten(value: Any, shape: pb.ShapeProto, leaves: list[Any]) -> None:

@@ -75,6 +75,20 @@ def parse_text(text: bytes) -> bytes:
     return bytes(module.as_serialized_hlo_module_proto())
 
 
+def trace(function: Callable[..., Any], operands: Sequence[tuple[tuple[int, ...], Any]]) -> bytes:
+    """A JAX function of arrays as the bytes of an HloModuleProto: plain HLO, one parameter for each operand.
+
+    Args:
+        function: takes and returns arrays.
+        operands: dimensions and numpy type of each.
+    """
+    import jax
+
+    specs = [jax.ShapeDtypeStruct(dims, dtype) for dims, dtype in operands]
+    module: Any = jax.jit(function, keep_unused=True).lower(*specs).compiler_ir("hlo")
+    return bytes(module.as_serialized_hlo_module_proto())
+
+
 class Executable:
     """A compiled slice: leaf arrays in, leaf arrays out."""
 
