@@ -64,12 +64,12 @@ class ActiveStops:
                 found.setdefault(identity, set()).update(indices)
         return found
 
-    def reason(self, spot: Spot) -> str:
-        """Why the replay stops at a spot, in words; empty where it does not."""
+    def asked(self, spot: Spot) -> Asked | None:
+        """What makes the replay stop at a spot; None where nothing does."""
         for asked in self._asked.get(spot.frame.computation.id, {}).get(spot.index, ()):
             if self._holds(asked, spot):
-                return asked.reason
-        return ""
+                return asked
+        return None
 
     def origin(self, spot: Spot) -> bool:
         """Whether a value that is not finite begins here, as a "first" stop asked for."""

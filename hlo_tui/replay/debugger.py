@@ -87,7 +87,7 @@ class Debugger:
             self._log(spot)
         if spot.index in self._extra.get(computation.id, ()):
             return True
-        return self._stops.reason(spot) != ""
+        return self._stops.asked(spot) is not None
 
     def _log(self, spot: Spot) -> None:
         key = spot.position().key()
@@ -207,7 +207,7 @@ class Debugger:
             "computation": frame.computation.name,
             "path": [{"computation": f.computation.name, "iteration": f.iteration} for f in frame.chain()],
             "trips": self._trips(frame),
-            "reason": self._reason(kind, frame, index),
+            **self._why(kind, frame, index),
             "changes": len(self.evaluator.changes.values),
             "application": any(f.parent is not None and f.op.opcode in APPLIED for f in frame.chain()),
             "source": source_of(op, self.program.proto.stack_frame_index),
@@ -251,10 +251,14 @@ class Debugger:
         finally:
             evaluator.changes = before
 
-    def _reason(self, kind: str, frame: Frame, index: int) -> str:
+    def _why(self, kind: str, frame: Frame, index: int) -> Json:
+        """The reason of an event in words, and whether the stop was to be made only once."""
         if kind == "log":
-            return f'{LOG}="{frame.computation.ops[index].attributes[LOG]}"'
-        return self._stops.reason(Spot(frame, index))
+            return {"reason": f'{LOG}="{frame.computation.ops[index].attributes[LOG]}"'}
+        asked = self._stops.asked(Spot(frame, index))
+        if asked is None:
+            return {"reason": ""}
+        return {"reason": asked.reason, **({"once": asked.spec.to_json()} if asked.spec.once else {})}
 
     def _trips(self, frame: Frame) -> int | None:
         """How often the innermost loop runs, where that is known."""

@@ -12,7 +12,7 @@ from typing import Any
 from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.replay.client import Client, describe_exit
 from hlo_tui.replay.state import Options, State, Stop
-from hlo_tui.replay.stopspec import TAGS, StopSpec
+from hlo_tui.replay.stopspec import TAGS, StopSpec, from_json
 
 __all__ = ["Options", "Session", "State", "Stop"]
 
@@ -85,11 +85,17 @@ class Session:
             "goto", {"position": stop.event["position"]}, f"going to {stop.instruction}", self._arrived
         )
 
-    def toggle(self, computation: str, instruction: str) -> None:
-        """Set a stop at an instruction, or take it away."""
-        spec = StopSpec("instruction", instruction, computation)
-        specs = self._state.specs
-        self.set_specs(tuple(s for s in specs if s != spec) if spec in specs else (*specs, spec))
+    def toggle(self, computation: str, instruction: str, anchor: tuple[str, str] = ("", "")) -> None:
+        """Set a stop at an instruction, or take it away.
+
+        Args:
+            computation: of the instruction.
+            instruction: its name.
+            anchor: its opcode and op_name, to find it again in a module that is compiled anew.
+        """
+        spec = StopSpec("instruction", instruction, computation, anchor=anchor)
+        left = tuple(one for one in self._state.specs if not one.same_place(spec))
+        self.set_specs(left if len(left) < len(self._state.specs) else (*left, spec))
 
     def set_specs(self, specs: tuple[StopSpec, ...]) -> None:
         """Stop at these from now on."""
@@ -281,7 +287,7 @@ class Session:
             self._update(stops=tuple(result["stops"]))
             then()
 
-        self._request("stops", {"specs": [spec.text() for spec in self._state.specs]}, answered)
+        self._request("stops", {"specs": [spec.to_json() for spec in self._state.specs]}, answered)
 
     def _request(self, method: str, params: Json, then: Callable[[Json], None]) -> None:
         assert self._client is not None
@@ -339,6 +345,9 @@ class Session:
                 problem=None,
             )
             return
+        if "once" in event:
+            done = from_json(event["once"])
+            self.set_specs(tuple(spec for spec in self._state.specs if spec != done))
         stop = _stop_of(event)
         history = list(self._state.history)
         number = 0

@@ -62,9 +62,29 @@ def resolve(program: Program, specs: list[StopSpec]) -> Resolved:
                     reason += f" if {condition.text}" if condition else ""
                     asked = Asked(spec, reason, condition)
                     found.setdefault(computation.id, {}).setdefault(op.index, []).append(asked)
+    for spec, condition in wanted:
+        if spec.kind == "instruction" and not any(spec is one.spec for one in _all_asked(found)):
+            _find_again(program, spec, condition, found)
     if any(spec.kind == "tags" for spec, _ in wanted):
         _merge_callees(program, found)
     return found
+
+
+def _all_asked(found: Resolved) -> Iterator[Asked]:
+    return (one for table in found.values() for asked in table.values() for one in asked)
+
+
+def _find_again(program: Program, spec: StopSpec, condition: Condition | None, found: Resolved) -> None:
+    """An instruction whose name is gone: the ones that the same operation of the program became."""
+    opcode, op_name = spec.anchor
+    if not op_name:
+        return
+    for computation in program.reachable():
+        for op in computation.ops:
+            if (op.opcode, op.proto.metadata.op_name) == (opcode, op_name):
+                reason = f"stop at {spec.value}, now {op.name}: the same op_name"
+                asked = Asked(spec, reason, condition)
+                found.setdefault(computation.id, {}).setdefault(op.index, []).append(asked)
 
 
 def logged(program: Program) -> dict[int, list[int]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.replay.conditions import parse_condition
@@ -14,6 +16,7 @@ FORMS = (
 )
 _WORDS = {"opcode": "op", "op_name": "name", "source": "line", "tag": "tag", "first": "first"}
 _BARE = ("tags", "collectives")
+_KINDS = frozenset({*_WORDS, *_BARE, "instruction"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,7 @@ class StopSpec:
         condition: on the value; empty for always.
         enabled: whether it stops; a disabled one is kept to be enabled again.
         once: whether it is taken away after its first stop.
+        anchor: (opcode, op_name) of an instruction, to find it again in a module that was compiled anew.
     """
 
     kind: str
@@ -42,6 +46,17 @@ class StopSpec:
     condition: str = ""
     enabled: bool = True
     once: bool = False
+    anchor: tuple[str, str] = ("", "")
+
+    def same_place(self, other: StopSpec) -> bool:
+        """Whether both are about the same thing, whatever else is asked of it."""
+        return (self.kind, self.value, self.computation, self.line, self.detail) == (
+            other.kind, other.value, other.computation, other.line, other.detail,
+        )  # fmt: skip
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, as JSON can hold it."""
+        return asdict(self)
 
     def text(self) -> str:
         """The form that `parse_spec` reads."""
@@ -60,6 +75,23 @@ class StopSpec:
 
 
 TAGS = StopSpec("tags")
+
+
+def from_json(written: Mapping[str, Any]) -> StopSpec:
+    """The spec that `to_json` gave.
+
+    Raises:
+        HloTuiError: it is damaged.
+    """
+    plain = StopSpec("")
+    given = {field.name: written.get(field.name, getattr(plain, field.name)) for field in fields(StopSpec)}
+    given["anchor"] = tuple(given["anchor"]) if isinstance(given["anchor"], list | tuple) else given["anchor"]
+    sound = all(type(value) is type(getattr(plain, name)) for name, value in given.items())
+    if not sound or given["kind"] not in _KINDS or [type(part) for part in given["anchor"]] != [str, str]:
+        raise HloTuiError("a stop that was saved cannot be read", str(dict(written))[:200])
+    spec = StopSpec(**given)
+    parse_spec(spec.text())
+    return spec
 
 
 def parse_spec(text: str) -> StopSpec:

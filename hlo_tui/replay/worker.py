@@ -23,7 +23,7 @@ from hlo_tui.replay.inputs import parameters
 from hlo_tui.replay.opening import Target, choose_inputs, open_target
 from hlo_tui.replay.protocol import Closed, receive, send
 from hlo_tui.replay.slices import SliceCache
-from hlo_tui.replay.stopspec import parse_spec
+from hlo_tui.replay.stopspec import from_json
 from hlo_tui.replay.survey import survey
 from hlo_tui.replay.values import summarize
 
@@ -73,7 +73,7 @@ class Worker:
             raise HloTuiError("nothing is being replayed", "no module has been opened")
         debugger.evaluator.interrupted = False
         if method == "stops":
-            return {"stops": debugger.set_stops([parse_spec(text) for text in params["specs"]])}
+            return {"stops": debugger.set_stops([from_json(written) for written in params["specs"]])}
         if method == "move":
             target = params.get("target")
             return debugger.move(params["how"], params["backward"], tuple(target) if target else None)
