@@ -1,0 +1,354 @@
+"""Compares two modules by structure: names, numbers, the order of the text and layouts tell nothing apart."""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+
+from hlo_tui.hlo.attributes import split_top
+from hlo_tui.hlo.header import Header
+from hlo_tui.passes.blocks import Block, Text
+from hlo_tui.passes.changes import ROOT, Diff, HeaderChange, Modified, Place, Replaced, Swallowed
+from hlo_tui.passes.contents import Contents, Interner, Token, twins
+from hlo_tui.passes.matching import Matching
+from hlo_tui.passes.pairs import PairReader, place_of, same_source
+from hlo_tui.passes.regions import Node, Side
+
+# Below this many instructions nothing is won by setting aside what has the same text.
+_LARGE = 256
+_REDOS = 3
+_WORD = re.compile(rb"[\w.\-]+")
+_FRAME = re.compile(rb"stack_frame_id=(\d{1,18})")
+
+Pairs = list[tuple[Block, Block]]
+_Name = tuple[str, str]
+
+
+class Comparison:
+    """One comparison of two modules; `run` it before anything else is asked.
+
+    Attributes:
+        diff: what differs.
+    """
+
+    def __init__(self, a: Text, b: Text) -> None:
+        self._a, self._b = a, b
+        self._interner = Interner()
+        self._twins = twins(a, b)
+        self._contents = (
+            Contents(a, self._twins, self._interner),
+            Contents(b, self._twins, self._interner),
+        )
+        self._partners: dict[str, str] = {name: name for name in self._twins}
+        self._taken: tuple[set[str], set[str]] = (set(self._twins), set(self._twins))
+        self._waiting: deque[tuple[Block, Block]] = deque()
+        self._trusted = self._names_stay = True
+        self._frames = _differing_frames(a, b)
+        self._added: list[Place] = []
+        self._removed: list[Place] = []
+        self._modified: list[Modified] = []
+        self._replaced: list[Replaced] = []
+        self._swallowed: list[Swallowed] = []
+        self._renamed = 0
+        self._pairs: tuple[dict[_Name, Place | None], dict[_Name, Place | None]] = ({}, {})
+        self.diff = Diff()
+
+    def run(self) -> Diff:
+        """Compare; gives what differs."""
+        with _uncollected():
+            self._run()
+        return self.diff
+
+    def _run(self) -> None:
+        for name in self._twins if self._frames else ():
+            self._twin_frames(self._a.blocks[name], self._b.blocks[name])
+        if self._a.entry is not None and self._b.entry is not None:
+            self._reserve(self._a.entry, self._b.entry)
+        self._work()
+        self._leftovers()
+        self.diff = Diff(
+            tuple(self._added),
+            tuple(self._removed),
+            tuple(self._modified),
+            tuple(self._replaced),
+            tuple(self._swallowed),
+            _header_changes(self._a.outline.header, self._b.outline.header),
+            self._renamed,
+            self._trusted,
+        )
+
+    def after(self, computation: str, name: str) -> Place | None:
+        """What an instruction of the first module is in the second one; None where it is not there."""
+        return self._other(0, computation, name)
+
+    def before(self, computation: str, name: str) -> Place | None:
+        """What an instruction of the second module was in the first one; None where it was not there."""
+        return self._other(1, computation, name)
+
+    def _other(self, side: int, computation: str, name: str) -> Place | None:
+        known = self._pairs[side]
+        if (computation, name) in known:
+            return known[computation, name]
+        partners = self._partners if side == 0 else self._origins
+        block = (self._b, self._a)[side].blocks.get(partners.get(computation, ""))
+        place = None if block is None else block.index.get(name)
+        parsed = None if block is None or place is None else block.parsed(place)
+        if block is None or parsed is None:
+            return None
+        return Place(block.name, name, parsed.opcode, parsed.shape)
+
+    @cached_property
+    def _origins(self) -> dict[str, str]:
+        return {b: a for a, b in self._partners.items()}
+
+    # Computations.
+
+    def _reserve(self, a: Block, b: Block) -> None:
+        """Pair two computations, to be looked at later."""
+        if a.name not in self._taken[0] and b.name not in self._taken[1]:
+            self._taken[0].add(a.name)
+            self._taken[1].add(b.name)
+            self._partners[a.name] = b.name
+            self._waiting.append((a, b))
+
+    def _work(self) -> None:
+        while self._waiting:
+            self._region(*self._waiting.popleft())
+
+    def _leftovers(self) -> None:
+        """Computations that no pair of instructions calls."""
+        for find in (self._by_content, self._by_name) if self._trusted else (self._by_content,):
+            for a, b in find():
+                self._reserve(a, b)
+                self._work()
+        for side, text, into in ((0, self._a, self._removed), (1, self._b, self._added)):
+            for block in text.blocks.values():
+                if block.name not in self._taken[side]:
+                    parsed = (block.parsed(place) for place in range(len(block.rows)))
+                    into += [Place(block.name, one.name, one.opcode, one.shape) for one in parsed if one]
+
+    def _by_content(self) -> Pairs:
+        waiting: dict[Token, list[Block]] = {}
+        for block in reversed(self._b.blocks.values()):
+            if block.name not in self._taken[1]:
+                waiting.setdefault(self._contents[1].token(block.name), []).append(block)
+        found = []
+        for block in self._a.blocks.values():
+            others = [] if block.name in self._taken[0] else waiting.get(self._contents[0].token(block.name))
+            if others:
+                found.append((block, others.pop()))
+        return found
+
+    def _by_name(self) -> Pairs:
+        # Callers stand after what they call: from them, more is known.
+        names = [name for name in reversed(self._a.blocks) if name in self._b.blocks]
+        return [(self._a.blocks[name], self._b.blocks[name]) for name in names]
+
+    def _same_called(self, old: tuple[str, ...], new: tuple[str, ...]) -> bool:
+        return len(old) == len(new) and all(map(self._same_computation, old, new))
+
+    def _same_computation(self, a: str, b: str) -> bool:
+        if a in self._partners or (a in self._a.blocks and b in self._b.blocks):
+            if self._partners.get(a) == b:
+                return True
+            return not self._names_stay and self._contents[0].token(a) == self._contents[1].token(b)
+        return a == b
+
+    # One region.
+
+    def _region(self, x: Block, y: Block) -> None:
+        common = self._common(x, y)
+        for _ in range(_REDOS):
+            sides = (self._side(0, x, common), self._side(1, y, common))
+            matching = Matching(sides, self._contents, self._interner)
+            matching.run(True if common else None)
+            crossed = self._crossed(sides, common)
+            if not crossed:
+                break
+            common -= crossed
+        self._names_stay = matching.trusted
+        self._trusted = self._trusted and matching.trusted
+        for side, taken in zip(sides, self._taken, strict=True):
+            taken.update(block.name for block in side.merged)
+        pairs = [(node, node.partner) for node in sides[0].nodes if node.partner is not None]
+        for a, b in pairs:
+            self._pair_called(a, b)
+        self._pair_common_called(x, y)
+        self._collect(sides, pairs)
+        self._root(*sides)
+        for side in sides:
+            side.release()
+
+    def _side(self, side: int, block: Block, common: frozenset[str]) -> Side:
+        contents, taken = self._contents[side], self._taken[side]
+        other = self._tokens[1 - side]
+        text = (self._a, self._b)[side]
+        return Side(text, block, common, lambda name: name not in taken and contents.token(name) not in other)
+
+    @cached_property
+    def _tokens(self) -> tuple[frozenset[Token], frozenset[Token]]:
+        """What the computations of each module compute that have no twin."""
+        found = []
+        for text, contents in zip((self._a, self._b), self._contents, strict=True):
+            names = [
+                name
+                for name in text.blocks
+                if name not in self._twins and text.blocks[name] is not text.entry
+            ]
+            found.append(frozenset(map(contents.token, names)))
+        return found[0], found[1]
+
+    def _common(self, x: Block, y: Block) -> frozenset[str]:
+        """Names of the instructions that have the same text, where the computations are large and much alike."""
+        larger = max(x.size, y.size)
+        if larger < _LARGE:
+            return frozenset()
+        rows = set(y.rows)
+        names = {
+            name for name, row in zip(x.names, x.rows, strict=True) if row in rows and not self._differs(row)
+        }
+        return frozenset(names) if 2 * len(names) >= larger else frozenset()
+
+    def _differs(self, row: bytes) -> bool:
+        """Whether a line's stack frame is another one in the other module, though its number is the same."""
+        return bool(self._frames) and any(int(number) in self._frames for number in _FRAME.findall(row))
+
+    def _crossed(self, sides: tuple[Side, Side], common: frozenset[str]) -> frozenset[str]:
+        """What was taken as common by its text, though a name in that text means another instruction."""
+        if not common:
+            return common
+        names = set()
+        for node in sides[0].nodes:
+            other = sides[1].named.get(node.name)
+            if node.partner is not other and other is not None and node.block is sides[0].main:
+                names.add(node.name.encode())
+        if not names:
+            return frozenset()
+        main = sides[0].main
+        return frozenset(
+            name for name, row in zip(main.names, main.rows, strict=True)
+            if name in common and not names.isdisjoint(_WORD.findall(row))
+        )  # fmt: skip
+
+    def _pair_called(self, a: Node, b: Node) -> None:
+        if a.merged is not None and b.merged is not None:
+            self._partners.setdefault(a.merged.name, b.merged.name)
+            return
+        for old, new in zip(a.parsed.called, b.parsed.called, strict=False):
+            if old in self._a.blocks and new in self._b.blocks:
+                self._reserve(self._a.blocks[old], self._b.blocks[new])
+
+    def _pair_common_called(self, x: Block, y: Block) -> None:
+        """Computations that the same text calls in both, by their names."""
+        called = self._called_by[1].get(y.name, {})
+        for name in self._called_by[0].get(x.name, ()):
+            if name in called:
+                self._reserve(self._a.blocks[name], self._b.blocks[name])
+
+    @cached_property
+    def _called_by(self) -> tuple[dict[str, dict[str, None]], dict[str, dict[str, None]]]:
+        found: tuple[dict[str, dict[str, None]], dict[str, dict[str, None]]] = ({}, {})
+        for text, by in zip((self._a, self._b), found, strict=True):
+            for name, sites in text.sites.items():
+                for caller, _ in sites:
+                    by.setdefault(caller.name, {})[name] = None
+        return found
+
+    # What comes of it.
+
+    def _reader(self) -> PairReader:
+        # Not kept: the two would hold one another, and the texts, until the collector comes by.
+        return PairReader((self._a.frames, self._b.frames), bool(self._frames), self._same_called)
+
+    def _collect(self, sides: tuple[Side, Side], pairs: list[tuple[Node, Node]]) -> None:
+        reader = self._reader()
+        for a, b in pairs:
+            if self._names_stay and a.name != b.name and a.parsed.opcode != b.parsed.opcode:
+                self._replaced.append(Replaced(place_of(a), place_of(b)))
+                self._removed.append(place_of(a))
+                self._added.append(place_of(b))
+                continue
+            self._renamed += a.name != b.name
+            change = reader.modified(a, b)
+            if change is not None:
+                self._modified.append(change)
+        self._removed += [place_of(node) for node in sides[0].nodes if node.partner is None]
+        self._added += [place_of(node) for node in sides[1].nodes if node.partner is None]
+        for side, found in zip(sides, self._pairs, strict=True):
+            found.update(
+                ((node.block.name, node.name), place_of(node.partner) if node.partner else None)
+                for node in side.nodes
+            )
+        for number, side in enumerate(sides):
+            for node in side.nodes:
+                if node.merged is not None and node.partner is None:
+                    self._swallowed.append(_swallowed(node, side, dissolved=number == 0))
+
+    def _root(self, a: Side, b: Side) -> None:
+        """The value that a computation gives, where both the old and the new one are still there."""
+        x, y = a.root, b.root
+        gone = any(isinstance(node, Node) and node.partner is None for node in (x, y))
+        if not gone and not same_source(x, y):
+            old, new = (self._root_place(node, side) for node, side in ((x, a), (y, b)))
+            self._modified.append(Modified(old, new, (ROOT,), ("",)))
+
+    @staticmethod
+    def _root_place(root: Node | str, side: Side) -> Place:
+        return place_of(root) if isinstance(root, Node) else Place(side.main.name, root[1:])
+
+    def _twin_frames(self, x: Block, y: Block) -> None:
+        """Instructions whose text is the same while their source is not."""
+        reader = self._reader()
+        for place, row in enumerate(x.rows):
+            a, b = x.parsed(place), y.parsed(place)
+            if self._differs(row) and a is not None and b is not None:
+                change = reader.modified(Node(a, x), Node(b, y))
+                if change is not None:
+                    self._modified.append(change)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep the cycle collector away while very many objects are made that all stay: it takes a third of the time."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _swallowed(node: Node, side: Side, dissolved: bool) -> Swallowed:
+    assert node.merged is not None
+    inside = side.inside(node.merged)
+    pairs = [(one, one.partner) if dissolved else (one.partner, one) for one in inside if one.partner]
+    names = tuple((a.name, b.name) for a, b in pairs)
+    return Swallowed(place_of(node), node.merged.name, names, dissolved)
+
+
+def _differing_frames(a: Text, b: Text) -> frozenset[int]:
+    """The numbers of stack frames that do not mean the same in both modules."""
+    if a.tables == b.tables:
+        return frozenset()
+    numbers = {int(number) for text in (a, b) for number in set(_FRAME.findall(text.data))}
+    return frozenset(number for number in numbers if a.frames(number) != b.frames(number))
+
+
+def _header_changes(a: Header, b: Header) -> tuple[HeaderChange, ...]:
+    old, new = _header_parts(a), _header_parts(b)
+    return tuple(
+        HeaderChange(key, old.get(key, ""), new.get(key, ""))
+        for key in dict.fromkeys((*old, *new))
+        if old.get(key) != new.get(key)
+    )
+
+
+def _header_parts(header: Header) -> dict[str, str]:
+    parts = (part.partition("=") for part in split_top(header.attributes))
+    return {key.strip(): value.strip() for key, _, value in parts if key.strip()}

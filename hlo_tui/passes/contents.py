@@ -1,0 +1,109 @@
+"""What computations of two modules compute, as tokens that are equal where the contents are, whatever the names."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from hlo_tui.passes.blocks import Block, Text
+
+Token = Hashable
+_ABSENT: Token = ("absent",)
+_CIRCLE: Token = ("circle",)
+
+
+class Interner:
+    """Small numbers for values: equal values, equal numbers."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+
+    def number(self, value: Hashable) -> int:
+        """The number of a value."""
+        return self._numbers.setdefault(value, len(self._numbers))
+
+
+def twins(a: Text, b: Text) -> frozenset[str]:
+    """The computations that have the same name and text in both modules, and so has everything they call."""
+    same = {
+        name for name, block in a.blocks.items() if name in b.blocks and b.blocks[name].text == block.text
+    }
+    waiting = [name for name in (*a.blocks, *b.blocks) if name not in same]
+    while waiting:
+        changed = waiting.pop()
+        for text in (a, b):
+            for caller, _ in text.sites.get(changed, ()):
+                if caller.name in same:
+                    same.discard(caller.name)
+                    waiting.append(caller.name)
+    return frozenset(same)
+
+
+class Contents:
+    """Tokens of the computations of one module that is compared with another."""
+
+    def __init__(self, text: Text, twins: frozenset[str], interner: Interner) -> None:
+        """Take a module, its twins with the other one, and the interner of both."""
+        self._text = text
+        self._twins = twins
+        self._interner = interner
+        self._tokens: dict[str, Token] = {}
+
+    def token(self, name: str) -> Token:
+        """What the computation of this name computes."""
+        waiting = [name]
+        while waiting:
+            name = waiting[-1]
+            if name in self._tokens:
+                waiting.pop()
+                continue
+            block = self._text.blocks.get(name)
+            if block is None or name in self._twins:
+                self._tokens[name] = _ABSENT if block is None else ("twin", name)
+                continue
+            callees = {callee for place in range(len(block.rows)) for callee in _called(block, place)}
+            missing = [callee for callee in callees if callee not in self._tokens and callee not in waiting]
+            if missing:
+                waiting += missing
+            else:
+                self._tokens[name] = self._content(block)
+        return self._tokens[name]
+
+    def tokens(self, names: tuple[str, ...]) -> tuple[Token, ...]:
+        """The tokens of several."""
+        return tuple(map(self.token, names)) if names else ()
+
+    def _content(self, block: Block) -> Token:
+        """The value of the root, and everything else that is computed, in no order."""
+        digests = self._digests(block)
+        root = digests[block.index[block.root]] if digests else -1
+        return ("content", self._interner.number((root, tuple(sorted(digests)))))
+
+    def _digests(self, block: Block) -> list[int]:
+        index = block.index
+        found: dict[int, int] = {}
+        begun: set[int] = set()
+        for first in range(len(block.rows)):
+            stack = [first]
+            while stack:
+                place = stack[-1]
+                parsed = block.parsed(place)
+                operands = parsed.operands if parsed is not None else ()
+                missing = [
+                    index[name] for name in operands if index.get(name, place) not in found and name in index
+                ]
+                if place not in found and missing and place not in begun:
+                    begun.add(place)
+                    stack += missing
+                    continue
+                stack.pop()
+                if place not in found:
+                    sources = tuple(found.get(index.get(name, -1), name) for name in operands)
+                    label = parsed.label if parsed is not None else block.rows[place]
+                    called = tuple(self._tokens.get(name, _CIRCLE) for name in _called(block, place))
+                    found[place] = self._interner.number((label, sources, called))
+        return [found[place] for place in range(len(block.rows))]
+
+
+def _called(block: Block, place: int) -> tuple[str, ...]:
+    parsed = block.parsed(place)
+    return parsed.called if parsed is not None else ()

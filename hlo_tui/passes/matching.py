@@ -1,0 +1,333 @@
+"""Which instruction of one side of a region is which of the other: by what they compute, then by their names
+where names have proved to stay, then by what is around them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable
+
+from hlo_tui.passes.contents import Contents, Interner
+from hlo_tui.passes.nodes import FRAME
+from hlo_tui.passes.regions import Node, Side
+
+_ROUNDS = 3
+# Of the pairs that compute the same, so many must have one name before a name counts as evidence.
+_TRUSTED_SHARE = 0.5
+
+_Key = Callable[[Node], Hashable]
+
+
+class Matching:
+    """Gives the nodes of two sides their partners."""
+
+    def __init__(
+        self, sides: tuple[Side, Side], contents: tuple[Contents, Contents], interner: Interner
+    ) -> None:
+        self._a, self._b = sides
+        self._contents = contents
+        self._interner = interner
+        self._ready: tuple[dict[Hashable, list[Node]], dict[Hashable, list[Node]]] = ({}, {})
+        self._touched: list[Hashable] = []
+        self._joined = 0
+        self.trusted = True
+
+    def run(self, trusted: bool | None = None) -> None:
+        """Match as much as can be.
+
+        Args:
+            trusted: whether a name means the same in both modules; found out where it is not told.
+        """
+        for side, contents in zip((self._a, self._b), self._contents, strict=True):
+            self._digest(side, contents)
+        self._equal_ones(trusted)
+        self._begin_waiting()
+        for _ in range(_ROUNDS):
+            before = self._joined
+            if self.trusted:
+                self._by_name(lambda a, b: a.parsed.label == b.parsed.label)
+                self._by_name(lambda a, b: a.parsed.opcode == b.parsed.opcode)
+            self._roots()
+            self._by_sources(lambda node: node.parsed.opcode)
+            self._by_sources(lambda node: node.parsed.shape)
+            self._below_pairs()
+            self._near(_from_sources)
+            self._near(_from_users)
+            if self._joined == before:
+                break
+        if self.trusted:
+            self._by_name(lambda _a, _b: True)
+        self._wrappings()
+
+    # What computes the same.
+
+    def _digest(self, side: Side, contents: Contents) -> None:
+        number = self._interner.number
+        begun: set[int] = set()
+        for first in side.nodes:
+            stack = [first]
+            while stack:
+                node = stack[-1]
+                missing = [s for s in node.sources if isinstance(s, Node) and s.digest < 0]
+                if node.digest < 0 and missing and id(node) not in begun:
+                    begun.add(id(node))
+                    stack += missing
+                    continue
+                stack.pop()
+                if node.digest < 0:
+                    sources = tuple([s if isinstance(s, str) else s.digest for s in node.sources])
+                    called = contents.tokens(node.parsed.called)
+                    node.digest = number((node.parsed.label, sources, called))
+
+    def _equal_ones(self, trusted: bool | None) -> None:
+        """Match what computes the same; on the way it turns out whether names stay."""
+        left: dict[int, list[Node]] = defaultdict(list)
+        for node in _free(self._b.nodes):
+            left[node.digest].append(node)
+        wanted: dict[int, list[Node]] = defaultdict(list)
+        for node in _free(self._a.nodes):
+            if node.digest in left:
+                wanted[node.digest].append(node)
+        single = [digest for digest, nodes in wanted.items() if len(nodes) == len(left[digest]) == 1]
+        same = sum(wanted[digest][0].name == left[digest][0].name for digest in single)
+        self.trusted = same >= _TRUSTED_SHARE * len(single) if trusted is None else trusted
+        for digest, nodes in wanted.items():
+            for a, b in self._pair_up(nodes, left[digest]):
+                a.partner, b.partner = b, a
+
+    def _pair_up(self, some: list[Node], others: list[Node]) -> list[tuple[Node, Node]]:
+        """Pairs of nodes of which each could be each: by name, or by what uses them, by notes, then in order."""
+        if len(some) == len(others) == 1:
+            return [(some[0], others[0])]
+        pairs: list[tuple[Node, Node]] = []
+        for key in (_name, _notes, _nothing) if self.trusted else _WITHOUT_NAMES:
+            waiting: dict[Hashable, list[Node]] = defaultdict(list)
+            for node in reversed(others):
+                waiting[key(self._b, node)].append(node)
+            rest = []
+            for node in some:
+                like = waiting.get(key(self._a, node))
+                if like:
+                    pairs.append((node, like.pop()))
+                else:
+                    rest.append(node)
+            taken = {id(b) for _, b in pairs}
+            some, others = rest, [node for node in others if id(node) not in taken]
+            if not some or not others:
+                break
+        return pairs
+
+    # What is around.
+
+    def _begin_waiting(self) -> None:
+        for side, room in ((self._a, 0), (self._b, 1)):
+            for node in _free(side.nodes):
+                node.waiting = sum(isinstance(s, Node) and s.partner is None for s in node.sources)
+                if not node.waiting and node.sources:
+                    self._is_ready(node, room)
+        self._drain([])
+
+    def _is_ready(self, node: Node, room: int) -> None:
+        key = (node.parsed.label, _where_from(node))
+        self._ready[room].setdefault(key, []).append(node)
+        self._touched.append(key)
+
+    def _join(self, a: Node, b: Node) -> None:
+        """Match two nodes, and with them what can then only be one another."""
+        self._drain([(a, b)])
+
+    def _drain(self, pairs: list[tuple[Node, Node]]) -> None:
+        while pairs or self._touched:
+            while pairs:
+                a, b = pairs.pop()
+                if a.free and b.free:
+                    self._settle(a, b)
+                    pairs += self._below(a, b)
+            keys, self._touched = self._touched, []
+            for key in dict.fromkeys(keys):
+                if key not in self._ready[0] or key not in self._ready[1]:
+                    continue
+                rooms = [[node for node in ready[key] if node.free] for ready in self._ready]
+                for ready, room in zip(self._ready, rooms, strict=True):
+                    ready[key] = room
+                    if not room:
+                        del ready[key]
+                pairs += self._pair_up(*rooms)
+
+    def _settle(self, a: Node, b: Node) -> None:
+        a.partner, b.partner = b, a
+        self._joined += 1
+        if a.digest != b.digest:
+            a.digest = b.digest = self._interner.number(("joined", id(a), id(b)))
+        for node, room in ((a, 0), (b, 1)):
+            for user in node.users:
+                user.waiting -= 1
+                if user.waiting == 0 and user.free:
+                    self._is_ready(user, room)
+
+    def _below(self, a: Node, b: Node) -> list[tuple[Node, Node]]:
+        """Operands in the same places that can be the same."""
+        if len(a.sources) != len(b.sources):
+            return []
+        return [
+            (x, y) for x, y in zip(a.sources, b.sources, strict=True)
+            if isinstance(x, Node) and isinstance(y, Node) and x.parsed.label == y.parsed.label
+            and self._may(x, y)
+        ]  # fmt: skip
+
+    def _may(self, a: Node, b: Node) -> bool:
+        """Whether nothing stands against a pair: both are free, and neither's name is one that is left."""
+        if not (a.free and b.free):
+            return False
+        if not self.trusted or a.name == b.name:
+            return True
+        for name, side in ((a.name, self._b), (b.name, self._a)):
+            other = side.named.get(name)
+            if other is not None and other.free:
+                return False
+        return True
+
+    def _by_name(self, alike: Callable[[Node, Node], bool]) -> None:
+        for a in _free(self._a.nodes):
+            b = self._b.named.get(a.name)
+            if a.free and b is not None and b.free and alike(a, b):
+                self._join(a, b)
+
+    def _roots(self) -> None:
+        a, b = self._a.root, self._b.root
+        if (
+            isinstance(a, Node)
+            and isinstance(b, Node)
+            and self._may(a, b)
+            and a.parsed.label == b.parsed.label
+        ):
+            self._join(a, b)
+
+    def _by_sources(self, kind: _Key) -> None:
+        """What has the same operands is the same where there is one such on each side."""
+        found: tuple[dict[Hashable, list[Node]], dict[Hashable, list[Node]]] = ({}, {})
+        for side, by_key in zip((self._a, self._b), found, strict=True):
+            for node in _free(side.nodes):
+                if node.sources and not node.waiting:
+                    by_key.setdefault((kind(node), _where_from(node)), []).append(node)
+        for key, nodes in found[0].items():
+            others = found[1].get(key, ())
+            if len(nodes) == len(others) == 1 and self._may(nodes[0], others[0]):
+                self._join(nodes[0], others[0])
+
+    def _below_pairs(self) -> None:
+        """What is used in the same place by a pair, and is alike."""
+        for a in self._a.nodes:
+            if a.partner is None or len(a.sources) != len(a.partner.sources):
+                continue
+            for x, y in zip(a.sources, a.partner.sources, strict=True):
+                alike = isinstance(x, Node) and isinstance(y, Node) and self._may(x, y) and _alike(x, y)
+                if alike and isinstance(x, Node) and isinstance(y, Node):
+                    self._join(x, y)
+
+    def _near(self, neighbours: Callable[[Node], Iterable[Hashable]]) -> None:
+        """What has the same opcode and shape, and a neighbour in common."""
+        waiting: dict[Hashable, list[Node]] = defaultdict(list)
+        for node in reversed(list(_free(self._b.nodes))):
+            for neighbour in neighbours(node):
+                waiting[node.parsed.opcode, node.parsed.shape, neighbour].append(node)
+        for node in _free(self._a.nodes):
+            for neighbour in neighbours(node):
+                others = waiting.get((node.parsed.opcode, node.parsed.shape, neighbour), [])
+                while others and not others[-1].free:
+                    others.pop()
+                if others and self._may(node, others[-1]):
+                    self._join(node, others[-1])
+
+    # Wrappings.
+
+    def _wrappings(self) -> None:
+        """Match the fusions that were seen through, and then what passes values in and out of them."""
+        keys = (*((_same_name,) if self.trusted else ()), _passed_in_place, _passed)
+        for outer in (True, False):
+            for key in keys:
+                left: dict[Hashable, list[Node]] = defaultdict(list)
+                for node in reversed(self._b.nodes):
+                    if _is_left(node, outer):
+                        left[key(node)].append(node)
+                for node in self._a.nodes:
+                    if _is_left(node, outer) and left.get(key(node)):
+                        other = left[key(node)].pop()
+                        node.partner, other.partner = other, node
+                        node.digest = other.digest
+
+
+def _free(nodes: list[Node]) -> Iterable[Node]:
+    return (node for node in nodes if node.free)
+
+
+def _canonical(source: Node | str) -> Hashable:
+    return source if isinstance(source, str) else source.digest
+
+
+def _where_from(node: Node) -> tuple[Hashable, ...]:
+    return tuple(map(_canonical, node.sources))
+
+
+def _alike(a: Node, b: Node) -> bool:
+    return a.parsed.opcode == b.parsed.opcode or a.parsed.shape == b.parsed.shape
+
+
+def _from_sources(node: Node) -> Iterable[Hashable]:
+    return {
+        _canonical(source) for source in node.sources if isinstance(source, str) or source.partner is not None
+    }
+
+
+def _from_users(node: Node) -> Iterable[Hashable]:
+    return {user.digest for user in node.users if user.partner is not None and user.passes is None}
+
+
+def _name(_side: Side, node: Node) -> Hashable:
+    return node.name
+
+
+def _users(_side: Side, node: Node) -> Hashable:
+    return tuple(sorted(user.digest for user in node.users if user.passes is None))
+
+
+def _uses(_side: Side, node: Node) -> Hashable:
+    """The places in which it is used, of what kind the users are: that stays where their values change."""
+    return tuple(sorted((u.parsed.label, p) for u, p in zip(node.users, node.places, strict=True)))
+
+
+def _nothing(_side: Side, _node: Node) -> Hashable:
+    return None
+
+
+def _notes(side: Side, node: Node) -> Hashable:
+    parsed = node.parsed
+    notes = tuple(
+        (key, text.replace(f"{FRAME}={parsed.frame}", "")) for key, text in sorted(parsed.notes.items())
+    )
+    return parsed.layout, notes, side.text.frames(parsed.frame)
+
+
+def _is_left(node: Node, outer: bool) -> bool:
+    return node.passes is not None and node.partner is None and outer is (node.merged is not None)
+
+
+def _same_name(node: Node) -> Hashable:
+    return node.name, node.parsed.opcode
+
+
+def _passed_in_place(node: Node) -> Hashable:
+    return _passed(node), node.parsed.value
+
+
+def _passed(node: Node) -> Hashable:
+    """What a wrapping passes on, and in which fusion, in the words of both modules."""
+    value = "" if node.passes is None else _canonical(node.passes)
+    return node.parsed.opcode, value, None if node.caller is None else node.caller.digest
+
+
+_WITHOUT_NAMES = (
+    lambda side, node: (_users(side, node), _notes(side, node)),
+    lambda side, node: (_uses(side, node), _notes(side, node)),
+    _users, _uses, _notes, _nothing,
+)  # fmt: skip
