@@ -105,33 +105,6 @@ def _bitcast(op: Op, shapes: Sequence[pb.ShapeProto]) -> Function | None:
     return bitcast
 
 
-def _inverse_hyperbolic(
-    function: Callable[[Array], Array],
-) -> Callable[[Op, Sequence[pb.ShapeProto]], Function]:
-    def maker(op: Op, _shapes: Sequence[pb.ShapeProto]) -> Function:
-        dtype = arrays.DTYPES[op.proto.shape.element_type]
-
-        def run(x: Array) -> Array:
-            wide = x.astype(np.complex128 if dtype.kind == "c" else np.float64)
-            with np.errstate(all="ignore"):
-                return function(wide).astype(dtype)
-
-        return run
-
-    return maker
-
-
-# XLA's CPU compiler has no code for these; numpy's are right to the last bits of the type.
-_NOT_ON_CPU = {
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "asinh": np.arcsinh,
-    "acosh": np.arccosh,
-    "atanh": np.arctanh,
-    "sinh": np.sinh,
-    "cosh": np.cosh,
-}
-
 _MAKERS: dict[str, Callable[[Op, Sequence[pb.ShapeProto]], Function | None]] = {
     "constant": _constant,
     "copy": _copy,
@@ -140,4 +113,4 @@ _MAKERS: dict[str, Callable[[Op, Sequence[pb.ShapeProto]], Function | None]] = {
     "transpose": _transpose,
     "iota": _iota,
     "bitcast": _bitcast,
-} | {opcode: _inverse_hyperbolic(function) for opcode, function in _NOT_ON_CPU.items()}
+}

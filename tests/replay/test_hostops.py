@@ -48,24 +48,3 @@ def test_the_host_agrees_with_xla(backend: xla.Backend, name: str) -> None:
     assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
     assert np.asarray(found, order="C").tobytes() == np.asarray(expected).tobytes()
 
-
-@pytest.mark.parametrize(
-    ("opcode", "function"),
-    [
-        ("asinh", np.arcsinh),
-        ("sinh", np.sinh),
-        ("cosh", np.cosh),
-        ("acosh", np.arccosh),
-        ("atanh", np.arctanh),
-    ],
-)
-def test_functions_that_the_cpu_has_no_code_for(opcode: str, function: object) -> None:
-    shape = pb.ShapeProto(element_type=11, dimensions=[3])
-    proto = pb.HloInstructionProto(name="r", opcode=opcode, shape=shape)
-    from hlo_tui.replay.program import Op
-
-    host = host_function(Op(None, 0, proto, (0,), ()), [shape])
-    assert host is not None
-    x = np.array([0.25, 0.5, 1.5], np.float32)
-    with np.errstate(invalid="ignore"):
-        np.testing.assert_allclose(host(x), function(x.astype(np.float64)), rtol=1e-6)  # type: ignore[operator]
