@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.outline import Computation
 from hlo_tui.hlo.tags import stops
@@ -10,14 +12,14 @@ from hlo_tui.replay.stopspec import TAGS, StopSpec
 from hlo_tui.ui.inspection import line_of
 from hlo_tui.ui.marks import Marks, Tagged, value_sign
 
+# How many tagged operations are marked; more of them nobody stops at one by one.
+MOST = 5000
+
 
 def find_tagged(module: Module) -> tuple[Tagged, ...]:
-    """The operations of a scanned module that are tagged to stop at, in the order of the text."""
-    return tuple(
-        Tagged(one.computation, one.name, one.line)
-        for one in module.tagged()
-        if stops(one.frontend_attributes)
-    )
+    """The operations of a scanned module that are tagged to stop at, in the order of the text: the first `MOST`."""
+    tagged = (one for one in module.tagged() if stops(one.frontend_attributes))
+    return tuple(Tagged(one.computation, one.name, one.line) for one in islice(tagged, MOST))
 
 
 def find_marks(

@@ -11,10 +11,12 @@ from pathlib import Path
 
 from hlo_tui.dump.catalog import Catalog
 from hlo_tui.dump.edges import Edges
-from hlo_tui.dump.files import Changes, File, Stamp
+from hlo_tui.dump.files import Changes, File, Stamp, new_file, stamp_of
 from hlo_tui.dump.listing import load
 from hlo_tui.dump.modules import Module, ModuleKey
 from hlo_tui.errors import HloTuiError
+from hlo_tui.hlo import kinds
+from hlo_tui.hlo.source import FileSource
 from hlo_tui.ui.shelf import PEEKED, Peek, Shelf, first_stage, peek, shelve
 
 # Files that are looked into before the screen hears of it.
@@ -101,12 +103,27 @@ class Watch:
             watcher.start()
             return
         try:
-            listing = load(self._root)
+            one = self._single()
+            listing = load(self._root) if one is None else None
         except HloTuiError as error:
             self._tell(error)
             return
-        self._mode = lambda: "a log" if listing.log else "one file"
-        self._take(Changes(tuple(listing.catalog.files.values())))
+        if one is None and listing is not None:
+            self._mode = lambda: "a log" if listing.log else "one file"
+            self._take(Changes(tuple(listing.catalog.files.values())))
+        elif one is not None:
+            self._mode = lambda: "one file"
+            self._take(Changes((one,)))
+
+    def _single(self) -> File | None:
+        """The root as the one file that its beginning says it is; None where all of it has to be looked through."""
+        source = FileSource(self._root)
+        head = source.read(0, PEEKED)
+        source.close()
+        if b"*** Begin " in head or kinds.sniff(head, os.path.basename(self._root)) != kinds.TEXT:
+            return None
+        status = os.stat(self._root)
+        return new_file(os.path.basename(self._root), stamp_of(status), None)
 
     def _first_look(self) -> None:
         """What is there already, before the watcher with all that it needs has been imported."""
