@@ -20,7 +20,7 @@ _SPLITTERS: dict[str, re.Pattern[str]] = {}
 _COMMENT = re.compile(rf"({STRING})|{COMMENT}", re.S)
 _ESCAPE = re.compile(rb"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|(.))", re.S)
 _CONTROL = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
-_FIELD = re.compile(rf"([A-Za-z_][\w.\-]*+)\s*=\s*({STRING}|\{{[^{{}}]*+\}}|[^\s,}}]*+)", re.S)
+_FIELD = re.compile(rf"(?<![\w.\-])([A-Za-z_][\w.\-]*+)\s*=\s*({STRING}|\{{[^{{}}]*+\}}|[^\s,}}]*+)", re.S)
 
 
 def split_top(text: str, separator: str = ",") -> list[str]:

@@ -38,9 +38,10 @@ class Body:
         self._source = source
         self._lines = lines
         self._begin = lines.start(computation.line)
-        self._end = lines.span(computation.last)[1]
+        self._end = outline.end(computation)
         self.bytes = self._end - self._begin
         self._nested = outline.nested(computation)
+        self._nested_starts = [outline.start(nested) for nested in self._nested]
         self._instructions: tuple[Instruction, ...] | None = None
         plain = computation.instructions == computation.last - computation.line - 1 and not self._nested
         self._places: _Places = (
@@ -77,8 +78,8 @@ class Body:
         instruction = parse_instruction(text, self.computation.name, line, start, start + len(data))
         if instruction is None or not self._nested:
             return instruction
-        last = self._lines.line_at(instruction.end)
-        inner = tuple(nested.name for nested in self._nested if line <= nested.line <= last)
+        first, last = (bisect_left(self._nested_starts, at) for at in (instruction.start, instruction.end))
+        inner = tuple(nested.name for nested in self._nested[first:last])
         return replace(instruction, called=instruction.called + inner) if inner else instruction
 
     def at_line(self, line: int) -> Instruction | None:
@@ -93,9 +94,14 @@ class Body:
 
     def on_line(self, line: int) -> Iterator[Instruction]:
         """The instructions that begin on `line`, and else the one that it is part of."""
+        begun = list(self.begun_on(line))
+        around = None if begun else self.at_line(line)
+        return iter(begun if around is None else [around])
+
+    def begun_on(self, line: int) -> Iterator[Instruction]:
+        """The instructions that begin on `line`."""
         places = self._places.lines
-        begun = range(bisect_left(places, line), bisect_right(places, line))
-        found = [self.at(index) for index in begun] or [self.at_line(line)]
+        found = map(self.at, range(bisect_left(places, line), bisect_right(places, line)))
         return (instruction for instruction in found if instruction is not None)
 
     def users(self, name: str) -> tuple[Instruction, ...]:
@@ -166,13 +172,15 @@ class _FoundPlaces:
             start, end = lines.span(number)
             if number == computation.line:
                 start = outline.start(computation)
+            if number == computation.last:
+                end = outline.end(computation)
             finder.line_start = start
             finder.line = source.read(start, min(end - start, _LONGEST))
             machine.feed(number, finder.line)
         self._index = lines
         self.lines: Sequence[int] = finder.lines
         self._starts = finder.starts
-        self._end = finder.end if finder.end >= 0 else lines.span(computation.last)[1]
+        self._end = finder.end if finder.end >= 0 else outline.end(computation)
 
     def span(self, index: int) -> tuple[int, int]:
         following = index + 1

@@ -23,7 +23,8 @@ _OPCODE = re.compile(r"([A-Za-z_][\w.\-]*+)\s*+\(")
 _SIMPLE = re.compile(r"[^()\[\]{}\"'/]*+\)")
 _PLAIN = re.compile(r"[\w.\-%#,\s]*+")
 _OPERAND = re.compile(r"\s*+%?([A-Za-z_][\w.\-]*+)")
-_DEEPEST = 32
+# Instructions nest in operands where people write them; each level is one more pass over the text.
+_DEEPEST = 8
 _CALLED = re.compile(r"%?([A-Za-z_][\w.\-]*+)")
 
 
@@ -124,6 +125,19 @@ def parse_instruction(
         called=_called(attributes),
         damaged=", ".join(damaged),
     )
+
+
+def parse_opcode(text: str) -> str:
+    """The opcode of the instruction that `text` begins with, "" where it cannot be read.
+
+    What is behind the opcode is not looked at, and may be cut off.
+    """
+    match = _DEFINITION.match(text)
+    if match is None:
+        return ""
+    _, at = parse_shape(text, match.end())
+    opcode = _OPCODE.match(text, skip_blanks(text, at))
+    return opcode[1] if opcode is not None else ""
 
 
 def _operation(text: str, at: int, damaged: list[str]) -> tuple[str, str, int]:

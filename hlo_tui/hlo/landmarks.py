@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 
 from hlo_tui.hlo.attributes import CALL_ATTRIBUTES
 from hlo_tui.hlo.structure import whole_head
@@ -30,12 +31,13 @@ class NameIndex:
         self._hashes = hashes
         self._order = array("I", sorted(range(len(hashes)), key=hashes.__getitem__))
 
-    def find(self, name: bytes) -> list[int]:
-        """The positions that hold the hash of `name`, lowest first."""
+    def find(self, name: bytes) -> Sequence[int]:
+        """The positions that hold the hash of `name`, lowest first; however many they are, in no time."""
         hashes = self._hashes
         wanted = hash(name)
         begin = bisect_left(self._order, wanted, key=hashes.__getitem__)
-        return list(self._order[begin : bisect_right(self._order, wanted, begin, key=hashes.__getitem__)])
+        end = bisect_right(self._order, wanted, begin, key=hashes.__getitem__)
+        return memoryview(self._order)[begin:end]
 
 
 class Landmarks:

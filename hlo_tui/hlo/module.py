@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from threading import Lock
 
 from hlo_tui.hlo.body import Body
@@ -43,6 +44,7 @@ class Module:
         self.lines: LineIndex | None = None
         self.outline: Outline | None = None
         self._bodies: OrderedDict[int, Body] = OrderedDict()
+        self._kept_bytes = 0
         self._lock = Lock()
         self._frames: StackFrames | None = None
 
@@ -53,6 +55,7 @@ class Module:
         lines, outline = scan(self.source, progress, stop)
         with self._lock:
             self._bodies.clear()
+            self._kept_bytes = 0
         self._frames = StackFrames(self.source, lines, outline.tables)
         self.name = outline.header.name or self.name
         self.lines, self.outline = lines, outline
@@ -94,13 +97,17 @@ class Module:
                 raise KeyError(computation)
             computation = found
         with self._lock:
-            body = self._bodies.pop(computation.index, None)
-        if body is None:
-            body = Body(self.source, lines, outline, computation)
+            body = self._bodies.get(computation.index)
+            if body is not None:
+                self._bodies.move_to_end(computation.index)
+                return body
+        body = Body(self.source, lines, outline, computation)
         with self._lock:
-            self._bodies[computation.index] = body
-            while len(self._bodies) > 1 and sum(kept.bytes for kept in self._bodies.values()) > _KEPT_BYTES:
-                self._bodies.popitem(last=False)
+            # Another thread may have made it meanwhile.
+            if self._bodies.setdefault(computation.index, body) is body:
+                self._kept_bytes += body.bytes
+            while len(self._bodies) > 1 and self._kept_bytes > _KEPT_BYTES:
+                self._kept_bytes -= self._bodies.popitem(last=False)[1].bytes
         return body
 
     def instruction_at(self, line: int) -> Instruction | None:
@@ -127,7 +134,7 @@ class Module:
         line = self.search(pattern)
         while line is not None:
             for computation in self._outline.all_at_line(line):
-                yield from (found for found in self.body(computation).on_line(line) if found.name == name)
+                yield from (found for found in self.body(computation).begun_on(line) if found.name == name)
             line = self.search(pattern, line + 1)
 
     def users(self, instruction: Instruction) -> tuple[Instruction, ...]:
@@ -161,7 +168,7 @@ class Module:
                 return ()
             computation = found
         callers: dict[int, Instruction] = {}
-        for line, _ in self._outline.calls(computation):
+        for line in dict.fromkeys(line for line, _ in self._outline.calls(computation)):
             for around in self._outline.all_at_line(line):
                 for instruction in self.body(around).on_line(line):
                     if computation.name in instruction.called:
@@ -175,12 +182,14 @@ class Module:
 
     def tagged(self) -> Iterator[Instruction]:
         """The instructions with frontend attributes, in the order of the text."""
-        seen = -1
+        seen: set[int] = set()
         for line in self._outline.tagged:
-            instruction = self.instruction_at(line)
-            if instruction is not None and instruction.frontend_attributes and instruction.start != seen:
-                seen = instruction.start
-                yield instruction
+            around = self._outline.all_at_line(line)
+            found = [one for computation in around for one in self.body(computation).on_line(line)]
+            for instruction in sorted(found, key=attrgetter("start")):
+                if instruction.frontend_attributes and instruction.start not in seen:
+                    seen.add(instruction.start)
+                    yield instruction
 
     def tags(self) -> list[Tag]:
         """Every frontend attribute of every instruction, those of compilers too, in the order of the text."""

@@ -13,17 +13,20 @@ from typing import overload
 
 from hlo_tui.hlo.attributes import CALL_ATTRIBUTES
 from hlo_tui.hlo.header import Header, parse_header
-from hlo_tui.hlo.instruction import parse_instruction
+from hlo_tui.hlo.instruction import parse_opcode
 from hlo_tui.hlo.landmarks import ENTRY, FRAGMENT, NESTED, Landmarks, NameIndex, nested_name
 from hlo_tui.hlo.lines import LineIndex
 from hlo_tui.hlo.source import Source
-from hlo_tui.hlo.structure import Structure, complete, head_name
+from hlo_tui.hlo.structure import Structure, complete, head_name, log_prefix
 
 _BLOCK = 1 << 20
 # Below this size every line goes through the machine, which also knows what only people write.
 _FAST_FROM = 1 << 18
 _NAME_BYTES = 4096
-_CALL_BYTES = (1 << 12, 1 << 20)
+# Enough for an instruction up to its opcode, unless its shape is a tuple of hundreds.
+_CALL_BYTES, _LONG_CALL_BYTES = 1 << 12, 1 << 20
+# Only damaged calls make it necessary to look at more than one.
+_CALLERS = 8
 # The usual border of two computations is taken in one match.
 _IRREGULAR = re.compile(rb"\n(?:\}\n\n)?(?! ++(?:ROOT )?+%?[A-Za-z_][\w.\-]*+ = )")
 _REGULAR = re.compile(rb" ++(?:ROOT )?+%?[A-Za-z_][\w.\-]*+ = ")
@@ -139,6 +142,8 @@ class Outline:
         self.tagged: Sequence[int] = marks.tagged[bisect_right(marks.tagged, marks.header_last) :]
         self.tables = marks.tables
         self.complete = complete
+        # Computations that follow one another are often called by one instruction.
+        self._last_opcode = (-1, "")
 
     def by_name(self, name: str) -> Computation | None:
         """The first computation called `name` (without percent sign), or None."""
@@ -162,18 +167,36 @@ class Outline:
         marks = self._marks
         found = []
         index = bisect_right(marks.lines, line) - 1
+        while index >= 0 and marks.lines[index] == line:
+            found.append(index)
+            index -= 1
+        # Of those that begin before the line only the last one, and what is around it, can be open there.
         while index >= 0:
             if line <= marks.lasts[index]:
                 found.append(index)
-            if marks.lines[index] < line and index not in marks.outer:
-                break
-            index -= 1
+            index = marks.outer.get(index, -1)
         return [self.computations[index] for index in reversed(found)]
 
     def start(self, computation: Computation) -> int:
         """The offset in the source at which `computation` begins."""
-        column = self._marks.columns.get(computation.index, 0)
-        return self._lines.start(computation.line) + column
+        return self._start(computation.index)
+
+    def _start(self, index: int) -> int:
+        return self._lines.start(self._marks.lines[index]) + self._marks.columns.get(index, 0)
+
+    def end(self, computation: Computation) -> int:
+        """The offset of the end of its last line, or of the next computation that begins on that line."""
+        following = self._behind(computation.index)
+        if following < len(self._marks.lines) and self._marks.lines[following] == computation.last:
+            return self._start(following)
+        return self._lines.span(computation.last)[1]
+
+    def _behind(self, index: int) -> int:
+        """The place of the next computation that is not written inside of the one at `index`."""
+        following = index + 1
+        while self._marks.outer.get(following, -1) >= index:
+            following += 1
+        return following
 
     def is_nested(self, computation: Computation) -> bool:
         """Whether `computation` is written inside of an instruction."""
@@ -181,28 +204,29 @@ class Outline:
 
     def nested(self, computation: Computation) -> list[Computation]:
         """The computations that are written inside of instructions of `computation` itself."""
-        found = []
-        index = computation.index + 1
-        while index in self._marks.outer and self._marks.lines[index] <= computation.last:
-            if self._marks.outer[index] == computation.index:
-                found.append(self.computations[index])
-            index += 1
-        return found
+        inside = range(computation.index + 1, self._behind(computation.index))
+        outer = self._marks.outer
+        return [self.computations[index] for index in inside if outer[index] == computation.index]
 
-    def calls(self, computation: Computation) -> list[tuple[int, str]]:
-        """Where `computation` is called: the line on which the instruction begins, and its attribute."""
-        found = self._callees.find(computation.name.encode())
-        return [(self._marks.call_lines[at], CALL_ATTRIBUTES[self._marks.call_keys[at]]) for at in found]
+    def calls(self, computation: Computation, most: int | None = None) -> list[tuple[int, str]]:
+        """Where `computation` is called: the line on which the instruction begins, and its attribute.
+
+        `most` limits how many are given.
+        """
+        marks = self._marks
+        found = self._callees.find(computation.name.encode())[:most]
+        return [(marks.call_lines[at], CALL_ATTRIBUTES[marks.call_keys[at]]) for at in found]
 
     def kind(self, computation: Computation) -> str:
-        """What `computation` is for, in XLA's words: "entry", "fusion", "while body", its caller's opcode,
-        "unused", or "fragment" where its head is lost."""
+        """What `computation` is for, in XLA's words: "entry", "fusion", "while body", its caller's opcode;
+        "called" where that cannot be read, "unused", or "fragment" where its head is lost."""
         flags = self._marks.flags[computation.index]
         if flags & ENTRY:
             return "entry"
         if flags & FRAGMENT:
             return "fragment"
-        for line, attribute in self.calls(computation):
+        calls = self.calls(computation, _CALLERS)
+        for line, attribute in calls:
             opcode = self._opcode(line)
             if opcode == "while":
                 return f"while {attribute}"
@@ -210,15 +234,24 @@ class Outline:
                 return "async"
             if opcode:
                 return _KINDS.get(opcode, opcode)
-        return "entry" if self.entry is not None and self.entry.index == computation.index else "unused"
+        if self.entry is not None and self.entry.index == computation.index:
+            return "entry"
+        return "called" if calls else "unused"
 
     def _opcode(self, line: int) -> str:
-        start = self._lines.start(line)
-        for length in _CALL_BYTES:
-            instruction = parse_instruction(self._source.read(start, length).decode("utf-8", "replace"))
-            if instruction is not None and instruction.opcode:
-                return instruction.opcode
-        return ""
+        if self._last_opcode[0] != line:
+            self._last_opcode = (line, self._read_opcode(line))
+        return self._last_opcode[1]
+
+    def _read_opcode(self, line: int) -> str:
+        start, end = self._lines.span(line)
+        opcode = ""
+        for length in (_CALL_BYTES, min(end - start, _LONG_CALL_BYTES)):
+            data = self._source.read(start, length)
+            opcode = parse_opcode(data[log_prefix(data) :].decode("utf-8", "replace"))
+            if opcode or end - start <= _CALL_BYTES:
+                break
+        return opcode
 
 
 def _entry(marks: Landmarks) -> int:

@@ -27,7 +27,7 @@ _LAYOUT = re.compile(rb"\]\{[\d:}*?]")
 _NESTED = re.compile(rb"(?:%s)\s*=\s*\Z" % "|".join(CALL_ATTRIBUTES).encode())
 _TOKEN = re.compile(
     rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|"|' + rb"'(?:[^'\\\"]|\\.){0,256}+'|/\*(?:[^*]|\*(?!/))*+\*/|/\*|//|->"
-    rb"|[()\[\]{}]|(?<![\w.\-%#])" + _DEFINITION,
+    rb"|[()\[\]{}]|(?<![\w.\-\x80-\xff%#])" + _DEFINITION,
     re.S,
 )
 _OPENING = frozenset((b"(", b"[", b"{"))
@@ -37,7 +37,7 @@ _ROUND = ord("(")
 _COMPUTATION = b"computation"
 _CALLS = b"calls"
 _TOP, _HEADER, _HEAD, _BODY = range(4)
-_DEEPEST = 4096
+_DEEPEST = 100
 _LOOK_BACK = 8
 
 

@@ -131,6 +131,40 @@ def test_several_instructions_on_a_line() -> None:
     assert names(module.users(found(module, "a"))) == ["b"]
 
 
+def test_every_tag_on_a_line_is_found() -> None:
+    tag = 'frontend_attributes={{breakpoint="{}"}}'
+    text = (
+        "f { a = f32[] abs(p), "
+        + tag.format(1)
+        + " b = f32[] fusion(a), kind=kLoop, calls={ q = f32[] parameter(0), "
+        + tag.format(2)
+        + " }, "
+        + tag.format(3)
+        + " c = f32[] negate(b)\n}\ng { d = f32[] abs(p), "
+        + tag.format(4)
+        + " } h { e = f32[] abs(p), "
+        + tag.format(5)
+        + " }\n"
+    )
+    module = module_of(text)
+    tags = [(tag.instruction, tag.computation, tag.value) for tag in module.tags()]
+    assert sorted(tags) == [
+        ("a", "f", "1"),
+        ("b", "f", "3"),
+        ("d", "g", "4"),
+        ("e", "h", "5"),
+        ("q", "_", "2"),
+    ]
+    assert [tag[0] for tag in tags] == ["a", "b", "q", "d", "e"]
+
+
+def test_of_bodies_written_on_one_line_each_has_its_caller() -> None:
+    call = "{0} = f32[] fusion(p), kind=kLoop, calls={{ q{0} = f32[] parameter(0) }} "
+    module = module_of(f"f {{ {call.format('a')} {call.format('b')} }}")
+    assert [instruction.called for instruction in module.body("f").instructions] == [("_",), ("_.1",)]
+    assert names(module.callers("_.1")) == ["b"]
+
+
 def test_edges() -> None:
     module = module_of(STEP)
     y = found(module, "y")

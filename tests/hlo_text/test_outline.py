@@ -87,6 +87,7 @@ def test_kinds_of_a_dump() -> None:
         ("while(a), condition=%g,\n    body=f", "while body"),
         ('(f32[], b[2]) fusion(a), kind=kLoop,\n calls=f, metadata={op_name="calls=g"}', "fusion"),
         ("add(a, b)", "unused"),
+        ("?(a), to_apply=f", "called"),
     ],
 )
 def test_kinds(call: str, kind: str) -> None:
@@ -213,6 +214,8 @@ def test_log_prefixes_change_nothing(prefix: str, text: str) -> None:
     assert list(logged.outline.computations) == list(plain.outline.computations)
     assert logged.outline.header == plain.outline.header
     assert logged.outline.tables == plain.outline.tables
+    kinds = [plain.outline.kind(computation) for computation in plain.outline.computations]
+    assert [logged.outline.kind(computation) for computation in logged.outline.computations] == kinds
     for computation in plain.outline.computations:
         ours, theirs = logged.body(computation).instructions, plain.body(computation).instructions
         assert [replace(i, start=0, end=0) for i in ours] == [replace(i, start=0, end=0) for i in theirs]
