@@ -92,6 +92,19 @@ def _command_parser() -> argparse.ArgumentParser:
         metavar="SPEC",
         help="stop at NAME, COMPUTATION/NAME, op:OPCODE, name:REGEX or line:FILE:N instead of at the tags",
     )
+    replay.add_argument(
+        "--supply",
+        dest="supplies",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a value for what cannot be computed: zeros, made, FILE.npy or operand:N",
+    )
+    replay.add_argument(
+        "--standins",
+        metavar="FILE",
+        help="Python functions of your own for custom calls, instead of ~/.config/hlo-tui/standins.py",
+    )
     _replay_options(replay)
     replay.set_defaults(run=_replay)
 
@@ -165,7 +178,16 @@ def _show(parsed: argparse.Namespace) -> int:
 def _replay(parsed: argparse.Namespace) -> int:
     from hlo_tui.replay.session import Options
 
-    options = Options(parsed.path, parsed.member, parsed.inputs, parsed.seed, parsed.grain, parsed.platform)
+    options = Options(
+        parsed.path,
+        parsed.member,
+        parsed.inputs,
+        parsed.seed,
+        parsed.grain,
+        parsed.platform,
+        tuple(parsed.supplies),
+        parsed.standins,
+    )
     return _run_headless(options, parsed.stops, parsed.json)
 
 

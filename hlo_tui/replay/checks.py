@@ -46,6 +46,8 @@ class Checks:
         evaluator = self._evaluator
         if evaluator.changes.values:
             return "values were changed by hand"
+        if evaluator.supplies.used:
+            return "values were supplied"
         if any(op.opcode in _DRAWN_ANEW for c in evaluator.program.reachable() for op in c.ops):
             return "a second run draws other random numbers"
         if find_unknown(outputs) is not None or evaluator.unknown:
@@ -71,7 +73,8 @@ class Checks:
 
     def _recorded(self, outputs: Any) -> Json:
         recorded = self._inputs.result
-        if recorded is None or self._evaluator.changes.values or find_unknown(outputs) is not None:
+        given = self._evaluator.changes.values or self._evaluator.supplies.used
+        if recorded is None or given or find_unknown(outputs) is not None:
             return {"recorded": "absent"}
         return _verdict("recorded", compare(_leaves_only(outputs), _leaves_only(recorded)))
 

@@ -20,6 +20,7 @@ from hlo_tui.replay.program import APPLIED, CONTROL_FLOW, Computation, Program, 
 from hlo_tui.replay.slices import SliceCache
 from hlo_tui.replay.stops import LOG, is_logged, logged, source_of
 from hlo_tui.replay.stopspec import StopSpec
+from hlo_tui.replay.supplies import Supplies
 from hlo_tui.replay.values import compare, find_unknown, replaced, summarize
 from hlo_tui.replay.walk import Phase, Position, Spot, StopTable, Walker
 from hlo_tui.replay.xla import Backend
@@ -169,6 +170,13 @@ class Debugger:
         """Compute in another grain from now on; the replay stays where it is."""
         self.evaluator.regrain(grain)
         self._fresh_frames()
+
+    def supply(self, supplies: Supplies) -> Json:
+        """Take what the person gives in the place of what cannot be computed; the replay stays where it is."""
+        self.evaluator.supply(supplies)
+        self._checks = Checks(self.evaluator, self.inputs)
+        self._fresh_frames()
+        return self.here()
 
     def restart(self) -> None:
         """Stand before the first instruction; what was computed stays."""
@@ -347,6 +355,7 @@ class Debugger:
             ],
             **self._checks.report(outputs),
             "unknown": sorted({name for _, name in unknown}),
+            "supplied": self.evaluator.supplies.listed_used(),
             "reasons": [f"{name}: {reason}" for (_, name), reason in sorted(unknown.items())],
             "status": "done" if find_unknown(outputs) is None else "unknown outputs",
             "position": _written(self._walker.end().position()),

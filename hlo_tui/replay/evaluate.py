@@ -17,6 +17,7 @@ from hlo_tui.replay.lowering import Cannot
 from hlo_tui.replay.program import CONTROL_FLOW, Computation, Op, Program
 from hlo_tui.replay.runs import Runs
 from hlo_tui.replay.slices import Slice, SliceCache, SliceModule, value_shape
+from hlo_tui.replay.supplies import NotGiven, Supplies
 from hlo_tui.replay.values import Unknown, each_replica, find_unknown
 from hlo_tui.replay.xla import Backend
 
@@ -61,8 +62,10 @@ class Evaluator:
         self.unknown: dict[tuple[str, str], str] = {}
         self.driven = DRIVEN
         self.changes = NO_CHANGES
+        self.supplies = Supplies(program)
         self.steps = 0
         self._steps: dict[int, list[Step | None]] = {}
+        self._units: dict[tuple[int, int], Step] = {}
         self.runs = Runs(self)
         self._host_moves = backend.devices[0].platform == "cpu"
 
@@ -121,7 +124,18 @@ class Evaluator:
     def regrain(self, grain: Grain) -> None:
         """Change the grain; frames keep what they have."""
         self.grain = grain
+        self.forget()
+
+    def supply(self, supplies: Supplies) -> None:
+        """Take what the person gives in the place of what cannot be computed; frames keep what they have."""
+        self.supplies = supplies
+        self.unknown.clear()
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget how values are computed; compiled slices stay."""
         self._steps.clear()
+        self._units.clear()
 
     # One instruction.
 
@@ -130,6 +144,9 @@ class Evaluator:
         if op.opcode == "parameter":
             number = op.proto.parameter_number
             return lambda frame: frame.arguments[number]
+        given = self.supplies.step(op)
+        if given is not None:
+            return lambda frame: self._given_value(frame, op, given)
         if (computation.name, op.name) in self.refused:
             return self._unknown_step(computation, op, self.refused[computation.name, op.name])
         if op.opcode == "tuple":
@@ -143,6 +160,12 @@ class Evaluator:
         if op.enterable:
             return lambda frame: self._enterable_value(frame, index)
         return self._computed_step(computation, op)
+
+    def _given_value(self, frame: Frame, op: Op, given: Step) -> Any:
+        try:
+            return given(frame)
+        except NotGiven as error:
+            return self.became_unknown(frame.computation, op, str(error))
 
     def _element_step(self, op: Op) -> Step:
         source, position = op.operands[0], op.proto.tuple_index
@@ -161,6 +184,9 @@ class Evaluator:
         try:
             compiled = self._compile(computation, [op.index], sorted(set(op.operands)), [op.index])
         except (Cannot, EngineError) as error:
+            if op.enterable:
+                # What cannot be computed is somewhere inside: the rest of it can.
+                return lambda frame: self.runs.value(frame, op.index)
             return self._unknown_step(computation, op, _reason(error))
         return self._compiled_step(computation, op, compiled)
 
@@ -236,10 +262,10 @@ class Evaluator:
                 continue
             if op.opcode == "parameter":
                 env[j] = frame.arguments[op.proto.parameter_number]
-            elif self._driven_here(frame, j):
+            elif self._driven_here(frame, j) or self.supplies.step(op) is not None:
                 for operand in op.operands:
                     self.value(frame, operand)
-                env[j] = self._enterable_value(frame, j)
+                env[j] = self._make_step(computation, j)(frame)
         ops = [j for j in needed if env[j] is MISSING]
         if not ops:
             return True
@@ -265,7 +291,8 @@ class Evaluator:
         op = frame.computation.ops[index]
         if not op.enterable:
             return False
-        if self.grain is Grain.BODY or any(c in self.changes.computations for c in op.called):
+        apart = self.changes.computations | self.supplies.computations
+        if self.grain is Grain.BODY or any(c in apart for c in op.called):
             return True
         if op.opcode not in CONTROL_FLOW:
             return False
@@ -274,12 +301,18 @@ class Evaluator:
         return any(self.holds(self.program.computation(c)) for c in op.called)
 
     def _enterable_value(self, frame: Frame, index: int) -> Any:
-        if not self._driven_here(frame, index):
-            return self._computed_value(frame, index)
-        return self.runs.value(frame, index)
+        operands = frame.computation.ops[index].operands
+        if self._driven_here(frame, index) or any(find_unknown(frame.env[o]) for o in operands):
+            return self.runs.value(frame, index)
+        return self._computed_value(frame, index)
 
     def _computed_value(self, frame: Frame, index: int) -> Any:
-        return self._computed_step(frame.computation, frame.computation.ops[index])(frame)
+        place = (frame.computation.id, index)
+        step = self._units.get(place)
+        if step is None:
+            op = frame.computation.ops[index]
+            step = self._units[place] = self._computed_step(frame.computation, op)
+        return step(frame)
 
     def rest_compiled(self, frame: Frame, op: Op, carry: Any) -> Any:
         """The value of a loop that is compiled in one piece from the iteration on into which `carry` goes.

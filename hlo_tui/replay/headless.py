@@ -171,7 +171,11 @@ def _end_words(event: Json) -> list[str]:
     if "self_check_reason" in event:
         lines[-1] += f" ({event['self_check_reason']})"
     lines.append(f"  against the recorded result: {event['recorded']}")
-    return lines + [f"  unknown: {reason}" for reason in event["reasons"]]
+    lines += [f"  supplied: {one['instruction']} ({one['value']})" for one in event["supplied"]]
+    lines += [f"  unknown: {reason}" for reason in event["reasons"]]
+    if event["reasons"]:
+        lines.append("  a value can be supplied: --supply NAME=zeros|made|FILE.npy|operand:N")
+    return lines
 
 
 _WRITERS = {"start": _start_words, "stop": _stop_words, "log": _stop_words, "end": _end_words}

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlo_tui.errors import EngineError
 from hlo_tui.replay.applications import sample
 from hlo_tui.replay.frames import Call, Frame, Loop
 from hlo_tui.replay.grain import Grain, Interrupted
+from hlo_tui.replay.lowering import Cannot
 from hlo_tui.replay.program import APPLIED, Op, trip_count
 from hlo_tui.replay.values import Unknown, find_unknown
 
@@ -173,11 +175,42 @@ class Runs:
                 total = trip_count(op) or "unknown"
                 self._evaluator.note(f"{op.name} in {frame.computation.name}: {loop.reached} of {total}")
             if limit is not None and self._evaluator.steps > limit:
-                return self._evaluator.rest_compiled(frame, op, self._carry(frame, index, loop.reached))
+                limit = None
+                rest = self._rest(frame, op, self._carry(frame, index, loop.reached))
+                if rest is not None:
+                    return rest
         if loop.unknown is not None:
-            return Unknown(loop.unknown.reason, loop.unknown.origin)
+            return self._unchanging(op, self._carry(frame, index, loop.reached), loop.unknown)
         assert loop.length is not None
         return self._carry(frame, index, loop.length)
+
+    def _rest(self, frame: Frame, op: Op, carry: Any) -> Any:
+        """The value of a loop whose rest is compiled; None where something in it has to go its own way."""
+        if find_unknown(carry) is not None:
+            return None
+        try:
+            return self._evaluator.rest_compiled(frame, op, carry)
+        except (Cannot, EngineError):
+            return None
+
+    def _unchanging(self, op: Op, carry: Any, unknown: Unknown) -> Any:
+        """The value of a loop of unknown length: known where the body hands on what it is given."""
+        body = self._computation(op.called[0])
+        root = body.ops[body.root]
+        if root.opcode != "tuple" or not isinstance(carry, tuple):
+            return unknown
+        parts = [body.ops[operand] for operand in root.operands]
+        return tuple(
+            value if _hands_on(part, number) else unknown
+            for number, (part, value) in enumerate(zip(parts, carry, strict=True))
+        )
+
+
+def _hands_on(op: Op, number: int) -> bool:
+    """Whether an instruction is part `number` of its computation's one parameter."""
+    if op.opcode != "get-tuple-element" or op.proto.tuple_index != number:
+        return False
+    return op.computation.ops[op.operands[0]].opcode == "parameter"
 
 
 def scalar(value: Any) -> Any:

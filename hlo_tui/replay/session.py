@@ -175,6 +175,20 @@ class Session:
             self.options = before
             raise
 
+    def supply(self, supplies: tuple[str, ...]) -> None:
+        """Give values for what cannot be computed, in the place of those given before.
+
+        Args:
+            supplies: in the forms of `supplies.FORMS`.
+        """
+
+        def taken(result: Json) -> None:
+            self.options = replace(self.options, supplies=supplies)
+            self._update(start=result["start"], history=(), log=(), end=None)
+            self._arrived(result["at"])
+
+        self._command("supply", {"supplies": list(supplies)}, "taking the supplied values", taken)
+
     def survey(self, then: Callable[[Json], None]) -> None:
         """Run from the beginning to the end and sum it up; `then` gets what `survey.survey` gives.
 
@@ -245,6 +259,8 @@ class Session:
             "seed": options.seed,
             "grain": options.grain,
             "platform": options.platform,
+            "supplies": list(options.supplies),
+            "standins": options.standins,
             "refused": self._refused,
         }
 

@@ -23,6 +23,8 @@ class Options:
         seed: for made inputs.
         grain: "whole", "unit" or "body".
         platform: a PJRT platform; the CPU unless asked for in words.
+        supplies: values for what cannot be computed, in the forms of `supplies.FORMS`.
+        standins: the person's file of stand-ins; None for the one in their configuration.
     """
 
     path: Path
@@ -31,6 +33,8 @@ class Options:
     seed: int = 0
     grain: str = "unit"
     platform: str = "cpu"
+    supplies: tuple[str, ...] = ()
+    standins: str | None = None
 
 
 @dataclass(frozen=True, slots=True, order=True)

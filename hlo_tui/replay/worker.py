@@ -11,11 +11,12 @@ import queue
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from hlo_tui.errors import EngineError, HloTuiError
-from hlo_tui.replay import looks, xla
+from hlo_tui.replay import looks, standins, xla
 from hlo_tui.replay.arrays import shape_text
 from hlo_tui.replay.debugger import Debugger, Json, read_position
 from hlo_tui.replay.grain import Grain, Interrupted
@@ -23,7 +24,9 @@ from hlo_tui.replay.inputs import parameters
 from hlo_tui.replay.opening import Target, choose_inputs, open_target
 from hlo_tui.replay.protocol import Closed, receive, send
 from hlo_tui.replay.slices import SliceCache
+from hlo_tui.replay.standins import NO_STAND_INS
 from hlo_tui.replay.stopspec import from_json
+from hlo_tui.replay.supplies import Supplies
 from hlo_tui.replay.survey import survey
 from hlo_tui.replay.values import summarize
 
@@ -39,6 +42,7 @@ class Worker:
         self._out = out
         self._debugger: Debugger | None = None
         self._target: Target | None = None
+        self._stand_ins = NO_STAND_INS
         self._lock = threading.Lock()
 
     def say(self, message: Json) -> None:
@@ -87,6 +91,8 @@ class Worker:
             return debugger.undo_changes()
         if method == "look":
             return looks.look(debugger, params)
+        if method == "supply":
+            return self._supply(debugger, params)
         if method == "inputs":
             return self._take_inputs(debugger, params)
         if method == "survey":
@@ -106,10 +112,20 @@ class Worker:
         cache = SliceCache(backend.compile)
         grain, watched = Grain(params["grain"]), target.path.absolute().parent
         debugger = Debugger(program, inputs, backend, cache, target.topology, grain, refused, watched)
+        self._stand_ins = standins.load(params.get("standins"), watched)
+        debugger.evaluator.supply(self._supplies(debugger, params.get("supplies", ())))
         debugger.evaluator.note = self._note
         debugger.on_log = lambda event: self.say({"log": event})
         self._debugger, self._target = debugger, target
         return self._start_event(debugger, target)
+
+    def _supplies(self, debugger: Debugger, asked: Sequence[str]) -> Supplies:
+        return Supplies(debugger.program, asked, self._stand_ins, debugger.inputs.seed or 0)
+
+    def _supply(self, debugger: Debugger, params: Json) -> Json:
+        assert self._target is not None
+        at = debugger.supply(self._supplies(debugger, params["supplies"]))
+        return {"start": self._start_event(debugger, self._target), "at": at}
 
     def _take_inputs(self, debugger: Debugger, params: Json) -> Json:
         assert self._target is not None
@@ -120,7 +136,8 @@ class Worker:
     @staticmethod
     def _start_event(debugger: Debugger, target: Target) -> Json:
         inputs = debugger.inputs
-        reasons = [*target.reasons, *inputs.reasons]
+        supplies = debugger.evaluator.supplies
+        reasons = [*target.reasons, *inputs.reasons, *supplies.reasons()]
         return {
             "event": "start",
             "module": debugger.program.proto.name,
@@ -129,6 +146,7 @@ class Worker:
             "seed": inputs.seed,
             "faithful": not reasons,
             "reasons": reasons,
+            "supplied": supplies.listed(),
             "devices": target.topology.devices,
             "grain": str(debugger.evaluator.grain),
             "parameters": [
