@@ -8,7 +8,6 @@ import argparse
 import json
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -234,6 +233,8 @@ def _executions(parsed: argparse.Namespace) -> int:
 
 
 def _demo(parsed: argparse.Namespace) -> int:
+    import tempfile
+
     from hlo_tui.job.demo import run_demo
 
     directory = parsed.dir or Path(tempfile.mkdtemp(prefix="hlo-tui-demo-"))
@@ -247,10 +248,8 @@ def _demo(parsed: argparse.Namespace) -> int:
 
 
 def _open_screen(parsed: argparse.Namespace) -> int:
-    from hlo_tui.dump.listing import check_path
     from hlo_tui.ui.launch import run
 
-    check_path(str(parsed.path))
     return run(
         parsed.path,
         theme=parsed.theme,

@@ -148,9 +148,7 @@ def test_bad_files_get_a_message_and_exit_code_2(tmp_path: Path, command: str, n
     assert done.stdout == ""
 
 
-@pytest.mark.parametrize(
-    "arguments", [("list", "nowhere"), ("show", "nowhere"), ("replay", "nowhere"), ("nowhere",)]
-)
+@pytest.mark.parametrize("arguments", [("list", "nowhere"), ("show", "nowhere"), ("replay", "nowhere")])
 def test_what_is_not_there_is_said(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     done = run(*arguments, cwd=tmp_path)
     assert done.returncode == 2

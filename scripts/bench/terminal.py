@@ -9,6 +9,7 @@ import pty
 import select
 import signal
 import struct
+import tempfile
 import termios
 import time
 from collections.abc import Callable, Sequence
@@ -39,6 +40,9 @@ class Terminal:
         if self.pid == 0:
             environment = dict(os.environ, TERM="xterm-256color", COLUMNS=str(columns), LINES=str(rows))
             environment.pop("COLORTERM", None)
+            # As installed: compiled once, not at every start.
+            environment.pop("PYTHONDONTWRITEBYTECODE", None)
+            environment["PYTHONPYCACHEPREFIX"] = str(Path(tempfile.gettempdir()) / "hlo-tui-bench")
             os.execvpe(command[0], list(command), environment)
         fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self._screen = _Screen(columns, rows)
