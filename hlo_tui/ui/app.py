@@ -244,8 +244,8 @@ class HloTuiApp(BaseApp):
             return
         self.desk.marks = message.marks
         self.main.code.set_marks(message.marks)
-        if message.follow and message.marks.standing is not None:
-            self.main.code.go_to(message.marks.standing, center=True)
+        if message.follow and message.marks.place is not None:
+            self.main.code.go_to(message.marks.place, center=True)
         self.shown.replay()
         self.shown.bars(self.situation())
 
@@ -266,6 +266,11 @@ class HloTuiApp(BaseApp):
                 self.mark(follow=True)
             else:
                 self.open(replace(replays.want, line=-1))
+        if self.screen is not self.main:
+            from hlo_tui.ui.valuescreen import ValueScreen
+
+            if isinstance(self.screen, ValueScreen):
+                self.screen.replay_changed(state)
         self._tick(state.status == "busy")
         self.shown.replay()
         self.shown.info()

@@ -47,15 +47,16 @@ def rule(title: str, focused: bool, width: int) -> Row:
     )
 
 
-def footer(now: Situation, status: tuple[Span, ...], width: int) -> Row:
+def footer(now: Situation, status: tuple[Span, ...], width: int, on: str = "main") -> Row:
     """The keys that do something now, as many as there is room for; and what is going on, alone if it is long."""
     if width_of(status) > width // 2:
         return row(" ", *status)
     spans = [Span(" ")]
-    last = _key_spans(BY_ID["help"])
+    last = _key_spans(BY_ID["help"]) if on == "main" else []
     room = width - 1 - width_of(last) - (width_of(status) + 2 if status else 0)
     for command in COMMANDS:
-        if command.footer and command.id not in ("help", "quit") and command.check(now) is None:
+        shown = command.footer and command.on == on and command.id not in ("help", "quit")
+        if shown and command.check(now) is None:
             words = _key_spans(command)
             room -= width_of(words)
             if room < 0:

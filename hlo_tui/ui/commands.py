@@ -65,6 +65,7 @@ class Command:
         check: gives None where it can run, else why it cannot.
         footer: its word in the footer, empty where it is not there.
         help: what it does, a sentence.
+        on: the screen that it is on: "main", or "value" for the one that looks at a value.
     """
 
     id: str
@@ -74,6 +75,7 @@ class Command:
     check: Check
     footer: str = ""
     help: str = ""
+    on: str = "main"
 
 
 # The reason that goes away by itself: a command asked for meanwhile is run then.
@@ -165,6 +167,7 @@ def _interruptible(now: Situation) -> str | None:
 
 REPLAY, BACKWARD, STOPS = "Replay", "Backwards in time", "Stops and values"
 CODE, MODULES, SCREEN = "Code", "Modules and stages", "The screen"
+VALUE = "The value screen"
 
 COMMANDS = (
     Command("continue", ("c", "f5"), "continue", REPLAY, _forward, "continue",
@@ -198,7 +201,7 @@ COMMANDS = (
             help="Stop at operations by opcode, op_name, source line or tag, under conditions, or at the "
                  "first NaN."),
     Command("value", ("v",), "value", STOPS, _value, "value",
-            help="Compute the value of the instruction under the cursor."),
+            help="Compute the value of the instruction under the cursor and look at it closely."),
     Command("information", ("i",), "inputs and engine", STOPS, _replayed,
             help="What the replay runs on: inputs, seed, grain, versions, and whether it is "
                  "faithful to the job."),
@@ -273,6 +276,24 @@ COMMANDS = (
             help="Show the keys that do something now."),
     Command("palette", ("ctrl+p",), "all commands", SCREEN, _always,
             help="Find a command or a module by typing a part of its name."),
+    Command("value_slice", ("g",), "slice", VALUE, _idle, "slice", on="value",
+            help="Show other elements: numbers, ranges and an ellipsis, as numpy writes them."),
+    Command("value_worst", ("w",), "worst", VALUE, _idle, "worst", on="value",
+            help="Show the elements around the first NaN, else infinity, else the largest."),
+    Command("value_origin", ("o",), "origin", VALUE, _idle, "origin", on="value",
+            help="Follow an element back to where it comes from."),
+    Command("value_compare", ("equals_sign",), "compare", VALUE, _idle, "compare", on="value",
+            help="Compare with the value at another stop at the same instruction."),
+    Command("value_change", ("e",), "change", VALUE, _idle, "change", on="value",
+            help="Put another value in its place and go on from there."),
+    Command("value_save", ("s",), "save", VALUE, _idle, "save", on="value",
+            help="Write the array as a .npy file."),
+    Command("value_close", ("q", "escape", "backspace", "v", "ctrl+c"), "close", VALUE, _always, "close", on="value",
+            help="Go back to the code."),
+    Command("undo", (), "take changed values away", STOPS, _running,
+            help="Compute everything again as it was before values were changed."),
+    Command("inputs", ("I",), "other inputs", STOPS, _running,
+            help="Begin again on other inputs: auto, made, zeros, or a file."),
     Command("quit", ("q", "ctrl+q"), "quit", SCREEN, _always, "quit",
             help="Leave. The terminal is as it was before."),
 )  # fmt: skip
@@ -281,7 +302,7 @@ BY_ID = {command.id: command for command in COMMANDS}
 
 _SHOWN = {
     "slash": "/", "comma": ",", "full_stop": ".", "colon": ":", "question_mark": "?", "f1": "F1", "f5": "F5",
-    "f9": "F9", "f10": "F10", "f11": "F11", "left_square_bracket": "[", "right_square_bracket": "]",
+    "equals_sign": "=", "f9": "F9", "f10": "F10", "f11": "F11", "left_square_bracket": "[", "right_square_bracket": "]",
 }  # fmt: skip
 
 

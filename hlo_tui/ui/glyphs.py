@@ -21,7 +21,7 @@ BARS = "▁▂▃▄▅▆▇█"
 _ASCII = str.maketrans({
     TAGGED: "*", STOP: "#", DISABLED: "o", STANDING: ">", RAN: "+", FOLDED: ">", OPEN: "v", MORE: "~",
     DOT: "-", TIMES: "x", MINUS: "-", LINE: "-",
-    "│": "|", "←": "<", "→": ">", "↑": "^", "↓": "v", "–": "-", "›": ">", "‹": "<",
+    "│": "|", "░": ".", "▒": ":", "▓": "o", "←": "<", "→": ">", "↑": "^", "↓": "v", "–": "-", "›": ">", "‹": "<",
     **dict(zip(BARS, ".,-~=+*#", strict=True)),
 })  # fmt: skip
 

@@ -41,6 +41,11 @@ class Marks:
     ran: tuple[tuple[int, int], ...] = ()
     values: Mapping[int, str] = field(default_factory=dict)
 
+    @property
+    def place(self) -> int | None:
+        """The line to look at: where the replay stands, or the last that it has run."""
+        return self.ran[-1][1] if self.standing is None and self.ran else self.standing
+
     def stop_sign(self, line: int) -> tuple[str, str]:
         """The sign of a stop on a line and its role; a blank where there is none."""
         if line in self.stops:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.message import Message
 
@@ -39,6 +39,15 @@ class ReplayChanged(Message):
     def can_replace(self, message: Message) -> bool:
         """Only the newest state of a session counts."""
         return isinstance(message, ReplayChanged) and message.session is self.session
+
+
+class Seen(Message):
+    """What is to be seen of a value: the answer to a look of the kind `what`."""
+
+    def __init__(self, what: str, result: dict[str, Any]) -> None:
+        super().__init__()
+        self.what = what
+        self.result = result
 
 
 class ThemeChanged(Message):

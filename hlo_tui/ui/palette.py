@@ -41,7 +41,7 @@ class Commands(Provider):
     def _commands(self) -> Iterator[tuple[str, str, Callable[[], None]]]:
         now = self._app.situation()
         for command in COMMANDS:
-            if command.id != "palette" and command.check(now) is None:
+            if command.on == "main" and command.id != "palette" and command.check(now) is None:
                 keys = f"  ({shown_keys(command)})" if command.keys else ""
                 yield f"{command.title}{keys}", command.help, partial(self._app.action_command, command.id)
 

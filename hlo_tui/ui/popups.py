@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from hlo_tui.ui.bars import Bar, rule
-from hlo_tui.ui.commands import COMMANDS, Situation, shown_keys
+from hlo_tui.ui.commands import COMMANDS, Command, Situation, shown_keys
 from hlo_tui.ui.paint import Paint
 from hlo_tui.ui.rows import Row, Span, row
 from hlo_tui.ui.rowsview import Build, RowsView
@@ -83,14 +83,15 @@ def help_rows(now: Situation, width: int) -> list[Row]:
     for command in COMMANDS:
         if not command.keys:
             continue
-        keys = f"  {shown_keys(command):<20} "
-        reason = command.check(now)
-        title = f"{command.title:<{title_width}} "
-        if reason is not None:
-            off.append(row(Span(keys, "key_off"), Span(title, "key_off"), Span(reason, "muted")))
+        if command.on != "main":
+            groups.setdefault(command.group, []).append(_help_row(command, title_width, None))
             continue
-        words = [Span(title, "strong"), Span(command.help, "muted")] if title_width else [Span(command.help)]
-        groups.setdefault(command.group, []).append(row(Span(keys, "key"), *words, key=command.id))
+        reason = command.check(now)
+        if reason is None:
+            groups.setdefault(command.group, []).append(_help_row(command, title_width, command.id))
+            continue
+        keys, title = f"  {shown_keys(command):<20} ", f"{command.title:<{title_width}} "
+        off.append(row(Span(keys, "key_off"), Span(title, "key_off"), Span(reason, "muted")))
     for group, lines in groups.items():
         rows += [row(Span(f" {group}", "heading")), *lines, row()]
     rows.append(row(Span(" In lists and in the code", "heading")))
@@ -98,6 +99,12 @@ def help_rows(now: Situation, width: int) -> list[Row]:
     if off:
         rows += [row(), row(Span(" Not now", "heading")), *off]
     return rows
+
+
+def _help_row(command: Command, title_width: int, key: Hashable) -> Row:
+    keys, title = f"  {shown_keys(command):<20} ", f"{command.title:<{title_width}} "
+    words = [Span(title, "strong"), Span(command.help, "muted")] if title_width else [Span(command.help)]
+    return row(Span(keys, "key"), *words, key=key)
 
 
 _WIDE = 100

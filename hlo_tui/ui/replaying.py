@@ -128,7 +128,10 @@ def _stops_words(new: tuple[StopSpec, ...]) -> str:
 
 @does("value")
 def _value(app: BaseApp) -> None:
-    app.desk.replays.look(*_target(app))
+    from hlo_tui.ui.valuescreen import ValueScreen
+
+    computation, instruction = _target(app)
+    app.push_screen(ValueScreen(app, computation, instruction))
 
 
 @does("information")
@@ -141,17 +144,33 @@ def _information(app: BaseApp) -> None:
 
 @does("whole")
 def _whole(app: BaseApp) -> None:
-    app.desk.replays.regrain("whole")
+    app.desk.replays.running.regrain("whole")
 
 
 @does("unit")
 def _unit(app: BaseApp) -> None:
-    app.desk.replays.regrain("unit")
+    app.desk.replays.running.regrain("unit")
 
 
 @does("body")
 def _body(app: BaseApp) -> None:
-    app.desk.replays.regrain("body")
+    app.desk.replays.running.regrain("body")
+
+
+@does("undo")
+def _undo(app: BaseApp) -> None:
+    app.desk.replays.running.undo_changes()
+
+
+@does("inputs")
+def _inputs(app: BaseApp) -> None:
+    app.ask("inputs", "inputs to begin again with: auto, made, zeros, or a .npz, .npy or snapshot file")
+
+
+@answers("inputs")
+def _inputs_answered(app: BaseApp, text: str) -> None:
+    if text.strip():
+        app.desk.replays.running.use_inputs(text.strip())
 
 
 @does("end_replay")

@@ -10,7 +10,8 @@ from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
 from hlo_tui.replay.session import State, Stop
 from hlo_tui.replay.stopspec import TAGS
-from hlo_tui.ui.glyphs import STANDING
+from hlo_tui.ui.glyphs import BAD, STANDING
+from hlo_tui.ui.marks import value_sign
 from hlo_tui.ui.rows import Row, Span, row, wrap
 from hlo_tui.ui.valuerows import (
     Json,
@@ -23,7 +24,7 @@ from hlo_tui.ui.valuerows import (
     summary_spans,
 )
 
-_STDERR = 8
+_STDERR = 4
 _LOGGED = 200
 _TAGGING = (
     "from jax.experimental.xla_metadata import set_xla_metadata",
@@ -230,8 +231,14 @@ def _end(end: Json, width: int) -> Iterator[Row]:
     for key, words in (("self_check", "whole"), ("recorded", "recorded run")):
         if end.get(key) == "differs":
             yield row(Span(f" differs from the {words} by up to {number(end.get(f'{key}_max_abs'))}", "bad"))
-    for at, output in enumerate(end.get("outputs") or []):
+    outputs = end.get("outputs") or []
+    for at, output in enumerate(outputs):
         yield row(Span(f" output {at}  ", "muted"), *summary_spans(output))
+    if any(value_sign(output) == BAD for output in outputs):
+        yield row(
+            Span(" To stop where it begins: ", "notice"), Span("B", "key"), Span(" first:nonfinite", "strong"),
+            Span(", then ", "notice"), Span("C", "key"), Span(" goes back to it.", "notice"),
+        )  # fmt: skip
     if unknown:
         yield row(Span(f" {count_text(len(unknown), 'value')} unknown", "missing"))
         for reason in (end.get("reasons") or [])[:20]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.ui.marks import Tagged
@@ -30,6 +30,10 @@ class AnySession(Protocol):
     def goto(self, stop: Stop) -> None: ...
     def set_specs(self, specs: tuple[StopSpec, ...]) -> None: ...
     def look(self, computation: str, instruction: str) -> None: ...
+    def inspect(self, params: dict[str, Any], then: Callable[[dict[str, Any]], None]) -> None: ...
+    def change(self, computation: str, instruction: str, to: str) -> None: ...
+    def undo_changes(self) -> None: ...
+    def use_inputs(self, inputs: str, seed: int = 0) -> None: ...
     def regrain(self, grain: str) -> None: ...
     def interrupt(self) -> None: ...
     def close(self) -> None: ...
@@ -110,7 +114,7 @@ class Replays:
         if self.want is None or key_of(self.want) != key_of(want):
             self.end()
             self._begin(want)
-        self._running().move(how, backward, target)
+        self.running.move(how, backward, target)
 
     def set_specs(self, want: Want, specs: Iterable[StopSpec]) -> None:
         """Stop at these in a module from now on."""
@@ -132,23 +136,18 @@ class Replays:
             HloTuiError: the replay is busy.
         """
         if self.state is not None and 0 < number <= len(self.state.history):
-            self._running().goto(self.state.history[number - 1])
+            self.running.goto(self.state.history[number - 1])
 
-    def look(self, computation: str, instruction: str) -> None:
-        """Ask for the value of an instruction.
-
-        Raises:
-            HloTuiError: the replay is busy.
-        """
-        self._running().look(computation, instruction)
-
-    def regrain(self, grain: str) -> None:
-        """Compute in another grain.
+    @property
+    def running(self) -> AnySession:
+        """The session.
 
         Raises:
-            HloTuiError: the replay is busy.
+            HloTuiError: there is none.
         """
-        self._running().regrain(grain)
+        if self.session is None:
+            raise HloTuiError("Nothing is being replayed", "", "c begins.")
+        return self.session
 
     def interrupt(self) -> None:
         """Stop what is under way."""
@@ -182,11 +181,6 @@ class Replays:
         session = self._make(options, changed, self.specs(want))
         made.append(session)
         self.session, self.want, self.state = session, want, session.state
-
-    def _running(self) -> AnySession:
-        if self.session is None:
-            raise HloTuiError("Nothing is being replayed", "", "c begins.")
-        return self.session
 
 
 def toggled(

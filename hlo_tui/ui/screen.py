@@ -56,7 +56,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(",".join(command.keys), f"app.command('{command.id}')", command.title, show=False)
         for command in COMMANDS
-        if command.keys and command.id != "palette"
+        if command.keys and command.on == "main" and command.id != "palette"
     ]
 
     class PaneChanged(Message):

@@ -242,7 +242,7 @@ def _files(
         else:
             function = module.function_of(file)
             name = visible(f"{file.name.kind} {function}".rstrip())
-        yield _leaf(Place(file.path, module.key), name, size_text(file.size), "file", view, indent)
+        yield _leaf(Place(file.path, module.key), name, size_text(file.size), "file", view, indent + "  ")
 
 
 def _stage(module: Module, stage: Stage, view: TreeView, indent: str) -> Row:

@@ -41,6 +41,27 @@ END = {
 }  # fmt: skip
 
 
+OVERVIEW = {
+    "table": {
+        "rows": [[0.5, 1.5], [2.5, 7.5]], "shape": [2, 2], "row": 0, "column": 1, "origin": [0, 0], "steps": [1, 1],
+        "cut": [0, 0],
+    },
+    "histogram": {"counts": [1, 2, 1], "low": 0.5, "high": 7.5},
+    "heat": {"magnitudes": [[0.5, 1.5], [2.5, 7.5]], "marks": [[0, 0], [0, 0]], "block": [1, 1], "grid": [2, 2]},
+    "worst": {"index": [1, 1], "kind": "largest", "value": 7.5},
+    "distinct": None,
+    "size": [2, 2],
+}  # fmt: skip
+TRACE = {
+    "places": [
+        {"computation": "region_0.4", "instruction": "dot.9", "opcode": "dot", "path": [], "index": [1, 1], "value": 7.5,
+         "source": "/home/me/model.py:87"},
+    ],
+    "complete": True,
+}  # fmt: skip
+SAVED = {"path": "/tmp/x.npy", "bytes": 256}
+
+
 class FakeSession:
     """Walks over `STOPS` to `END`. With `slow` it stays busy until `finish` is called."""
 
@@ -93,6 +114,24 @@ class FakeSession:
     def look(self, computation: str, instruction: str) -> None:
         self.calls.append(("look", computation, instruction))
         self.tell(values=(((computation, instruction), summary(7.5)),))
+
+    def inspect(self, params: dict[str, Any], then: Any) -> None:
+        self.calls.append(("inspect", params))
+        then(
+            {"overview": OVERVIEW, "trace": TRACE, "compare": {"exact": True}, "save": SAVED}[params["what"]]
+        )
+
+    def change(self, computation: str, instruction: str, to: str) -> None:
+        self.calls.append(("change", computation, instruction, to))
+        self.tell()
+
+    def undo_changes(self) -> None:
+        self.calls.append(("undo",))
+
+    def use_inputs(self, inputs: str, seed: int = 0) -> None:
+        self.calls.append(("inputs", inputs))
+        self.at = -2
+        self.finish()
 
     def regrain(self, grain: str) -> None:
         self.options = replace(self.options, grain=grain)

@@ -11,6 +11,7 @@ from hlo_tui.ui.commands import BY_ID, COMMANDS, Situation, key_table, shown_key
 from hlo_tui.ui.handlers import ANSWERS, HANDLERS, handler
 from hlo_tui.ui.popups import help_rows
 from hlo_tui.ui.screen import MainScreen
+from hlo_tui.ui.valuescreen import ValueScreen
 
 READY = Situation(
     pane="code", opened=True, scanned=True, hlo=True, instruction=True, name=True, replay="standing",
@@ -21,12 +22,12 @@ READY = Situation(
 
 def test_every_command_is_carried_out_by_something():
     handler("help")
-    assert {command.id for command in COMMANDS} == set(HANDLERS)
-    assert set(ANSWERS) == {"filter", "line", "search", "stops"}
+    assert {command.id for command in COMMANDS if command.on == "main"} == set(HANDLERS)
+    assert set(ANSWERS) == {"filter", "inputs", "line", "search", "stops"}
 
 
 def test_no_key_means_two_things():
-    keys = Counter(key for command in COMMANDS for key in command.keys)
+    keys = Counter((command.on, key) for command in COMMANDS for key in command.keys)
     assert [key for key, count in keys.items() if count > 1] == []
 
 
@@ -84,7 +85,10 @@ def test_reasons(command, now, reason):
 
 def test_all_keys_are_bound_on_the_main_screen():
     bound = {key for binding in MainScreen.BINDINGS for key in binding.key.split(",")}
-    assert {key for command in COMMANDS if command.id != "palette" for key in command.keys} <= bound
+    main = [command for command in COMMANDS if command.on == "main" and command.id != "palette"]
+    assert {key for command in main for key in command.keys} == bound
+    bound = {key for binding in ValueScreen.BINDINGS for key in binding.key.split(",")}
+    assert {key for command in COMMANDS if command.on == "value" for key in command.keys} == bound
 
 
 def test_help_shows_what_can_run_and_the_reason_of_what_cannot():

@@ -104,14 +104,66 @@ async def test_frames_up_and_down(dump):
         assert app.line == 26
 
 
-async def test_a_value_is_asked_for(dump):
+async def test_a_value_is_looked_at_closely(dump):
     async with driving(dump, make=FakeSession) as app:
         await app.opened()
         await app.press("2", "c", "up")
         await app.until(lambda: app.app.desk.inspection.title == "tanh.2", "one line up")
         await app.press("v")
-        await app.sees("value", "max 7.5")
-        assert FakeSession.made[0].calls[-1] == ("look", "region_0.4", "tanh.2")
+        await app.sees("%tanh.2  stop 1", "max 7.5", "histogram", "the largest is at [1, 1]: 7.5", "7.5‹")
+        calls = FakeSession.made[0].calls
+        assert ("look", "region_0.4", "tanh.2") in calls
+        assert calls[-1][1]["value"] == {"computation": "region_0.4", "instruction": "tanh.2"}
+        await app.press("w")
+        assert calls[-1][1]["slice"] == "0:9, 0:9"
+        await app.press("g", "ctrl+u")
+        await app.type("0")
+        await app.press("enter")
+        assert calls[-1][1]["slice"] == "0"
+        await app.press("e")
+        await app.type("finite")
+        await app.press("enter")
+        assert calls[-1] == ("change", "region_0.4", "tanh.2", "finite")
+        await app.press("s", "enter")
+        await app.sees("saved 256 bytes in /tmp/x.npy")
+        assert calls[-1][1]["path"] == "tanh.2.npy"
+        await app.press("equals_sign")
+        await app.type("1")
+        await app.press("enter")
+        await app.sees("compared with stop 1", "equal, bit for bit")
+        assert calls[-1][1]["other"]["position"] == STOPS[0].event["position"]
+        await app.press("o", "enter")
+        await app.sees("where it comes from", "%dot.9 [1, 1] 7.5")
+        await app.press("home", "enter")
+        await app.until(lambda: app.app.desk.inspection.title == "dot.9", "at the origin")
+        assert app.app.screen is app.app.main
+
+
+async def test_a_wrong_answer_on_the_value_screen_is_told(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        await app.press("2", "c", "v")
+        await app.sees("histogram")
+        await app.press("equals_sign", "ctrl+u")
+        await app.type("99")
+        await app.press("enter")
+        await app.sees("There is no such stop")
+        await app.press("o", "ctrl+u")
+        await app.type("x")
+        await app.press("enter")
+        await app.sees("Not an element")
+        await app.press("q")
+        await app.misses("histogram")
+
+
+async def test_other_inputs_begin_anew(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        await app.press("c", "I")
+        await app.type("zeros")
+        await app.press("enter")
+        await app.sees("before the first instruction")
+        assert FakeSession.made[0].calls[-1] == ("inputs", "zeros")
 
 
 async def test_stops_are_set_and_tags_switched_off(dump):

@@ -1,0 +1,191 @@
+"""Smaller parts: stops, the trail, styles, themes under watch, and what is found out about a line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.color import ColorType
+
+from hlo_tui.hlo.module import Module
+from hlo_tui.hlo.source import BytesSource
+from hlo_tui.replay.session import State
+from hlo_tui.replay.stopspec import TAGS, StopSpec
+from hlo_tui.theme.theme import load
+from hlo_tui.ui.inspection import inspect, source_line
+from hlo_tui.ui.marking import find_marks, find_tagged
+from hlo_tui.ui.marks import Marks, Tagged, value_sign
+from hlo_tui.ui.opened import Want
+from hlo_tui.ui.paint import Paint, textual_theme
+from hlo_tui.ui.replays import stops_at, toggled
+from hlo_tui.ui.rows import Span
+from hlo_tui.ui.themewatch import ThemeWatch
+from hlo_tui.ui.trail import Spot, Trail
+from hlo_tui.ui.treerows import Place
+from tests.ui import dumps
+from tests.ui.fakes import STOPS
+
+A, B = Tagged("body", "a", 3), Tagged("main", "b", 9)
+
+
+def spec(tagged: Tagged) -> StopSpec:
+    return StopSpec("instruction", tagged.instruction, tagged.computation)
+
+
+def test_a_stop_is_set_and_taken_away():
+    own = StopSpec("instruction", "x", "main")
+    assert toggled((TAGS,), (A, B), "main", "x") == (TAGS, own)
+    assert toggled((TAGS, own), (A, B), "main", "x") == (TAGS,)
+
+
+def test_one_of_several_tags_is_switched_off_and_on_again():
+    off = toggled((TAGS,), (A, B), "body", "a")
+    assert off == (spec(B),)
+    assert not stops_at(off, (A, B), "body", "a")
+    assert stops_at(off, (A, B), "main", "b")
+    assert toggled(off, (A, B), "body", "a") == (TAGS,)
+    both_off = toggled(off, (A, B), "main", "b")
+    assert both_off == ()
+    assert toggled(both_off, (A, B), "main", "b") == (spec(B),)
+
+
+def test_a_trail_goes_back_and_forward_like_a_browser():
+    spots = [Spot(Want(Place("f"), Path("f")), line) for line in range(4)]
+    trail = Trail()
+    assert trail.back(spots[0]) is None
+    trail.leave(spots[0])
+    trail.leave(spots[1])
+    assert trail.back(spots[2]) == spots[1]
+    assert trail.back(spots[1]) == spots[0]
+    assert trail.forward(spots[0]) == spots[1]
+    trail.leave(spots[3])
+    assert not trail.has_forward
+
+
+def module() -> Module:
+    found = Module(BytesSource(dumps.TRAIN.encode(), "train"))
+    found.scan()
+    return found
+
+
+def line_with(text: str) -> int:
+    return next(at for at, line in enumerate(dumps.TRAIN.splitlines()) if text in line)
+
+
+def test_tagged_operations_are_found():
+    tagged = find_tagged(module())
+    assert [(one.computation, one.instruction, one.line) for one in tagged] == [
+        ("region_0.4", "mul.3", line_with("%mul.3 =")),
+        ("main.88", "add.7", line_with("%add.7 =")),
+    ]
+
+
+def test_marks_say_where_a_replay_stands_what_it_ran_and_what_is_bad():
+    found = module()
+    state = State(status="standing", at="stop", current=STOPS[2], history=tuple(STOPS))
+    marks = find_marks(found, find_tagged(found), (TAGS,), state)
+    assert marks.standing == line_with("%mul.3 =")
+    assert marks.frames == (line_with("%while.6 ="),)
+    assert marks.ran == (
+        (line_with("%a.1 ="), line_with("%init =")),
+        (line_with("%p = "), line_with("%tanh.2 =")),
+    )
+    assert marks.run_sign(line_with("%mul.3 ="))[0] == "!"
+    assert marks.run_sign(line_with("%x = "))[0] == "✓"
+    assert marks.run_sign(line_with("%one ="))[0] == " "
+    assert marks.stop_sign(line_with("%mul.3 ="))[0] == "●"
+
+
+def test_switched_off_tags_and_own_stops_have_their_signs():
+    found = module()
+    specs = (StopSpec("instruction", "add.7", "main.88"), StopSpec("instruction", "dot.9", "region_0.4"))
+    marks = find_marks(found, find_tagged(found), specs, None)
+    assert marks.stop_sign(line_with("%mul.3 ="))[0] == "○"
+    assert marks.stop_sign(line_with("%add.7 ="))[0] == "●"
+    assert marks.stop_sign(line_with("%dot.9 ="))[0] == "◆"
+    assert Marks().stop_sign(3)[0] == " "
+
+
+def test_signs_of_values():
+    assert value_sign({"nan": 1}) == "!"
+    assert value_sign({"nan": 0, "inf": 0}) == ""
+    assert value_sign({"unknown": "x"}) == "?"
+    assert value_sign({"tuple": [{"nan": 0}, {"unknown": "x"}]}) == "?"
+    assert value_sign(None) == ""
+
+
+def test_a_line_is_inspected():
+    found = inspect(module(), line_with("%mul.3 ="), lambda: False, deep=True)
+    assert (found.kind, found.title, found.role) == ("instruction", "mul.3", "while body")
+    assert [ref.name for ref in found.operands] == ["dot.9", "tanh.2"]
+    assert [ref.name for ref in found.users] == ["tuple.4"]
+    assert [(frame.file, frame.line, frame.function) for frame in found.frames] == [
+        ("/home/me/model.py", 87, "block"), ("/home/me/model.py", 41, "step"),
+    ]  # fmt: skip
+    assert [(tag.key, tag.value) for tag in found.tags] == [
+        ("breakpoint", "true"),
+        ("note", 'a "quoted" {brace} π'),
+    ]
+    head = inspect(module(), line_with("%region_1.5 (arg"), lambda: False, deep=True)
+    assert (head.kind, head.role, [ref.name for ref in head.callers]) == (
+        "computation",
+        "while condition",
+        ["while.6"],
+    )
+    top = inspect(module(), 0, lambda: False, deep=True)
+    assert top.kind == "module"
+    assert [tag.key for tag in top.tags] == ["breakpoint", "note", "breakpoint"]
+
+
+def test_a_source_line_is_read_only_from_plain_files(tmp_path):
+    path = tmp_path / "model.py"
+    path.write_bytes(b"one\n  two\x1b[2J\n")
+    assert source_line(str(path), 2) == "two␛[2J"
+    assert source_line(str(path), 9) == ""
+    assert source_line("model.py", 1) == ""
+    assert source_line(str(tmp_path), 1) == ""
+    assert source_line("/dev/zero", 1) == ""
+
+
+def test_every_role_can_be_painted_in_every_theme():
+    for name in ("dark", "light", "ansi16"):
+        theme = load(name)
+        paint = Paint(theme)
+        for role in theme.styles:
+            for over in ("", "cursor", "cursor_away", "target", "match"):
+                paint.style(role, over)
+        assert textual_theme(theme, name).ansi == (name == "ansi16")
+
+
+def test_the_terminals_own_ground_is_left_alone():
+    style = Paint(load("ansi16")).style("opcode")
+    assert style.bgcolor is None
+    assert style.color.type == ColorType.STANDARD
+
+
+def test_a_cursor_in_reverse_has_one_ground():
+    paint = Paint(load("ansi16"))
+    assert paint.style("opcode", "cursor").color is None
+    assert paint.style("opcode", "cursor").reverse
+
+
+def test_neighbours_that_look_alike_become_one():
+    paint = Paint(load("dark"))
+    strip = paint.strip([Span("a", "name"), Span("b", "punctuation"), Span("c", "opcode")])
+    assert [segment.text for segment in strip] == ["ab", "c"]
+
+
+def test_a_theme_is_read_again_when_a_file_of_it_changes(tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text('extends = "dark"\n')
+    told = []
+    watch = ThemeWatch(load(str(path)), told.append)
+    watch.look()
+    assert told == []
+    path.write_text('extends = "light"\n')
+    watch.look()
+    assert told[0].theme.kind == "light"
+    path.unlink()
+    watch.look()
+    assert "Cannot read the theme" in str(told[1].error)
+    watch.look()
+    assert len(told) == 2
