@@ -121,6 +121,9 @@ def literal_to_value(literal: pb.LiteralProto) -> Any:
     major_to_minor = minor_to_major(shape)[::-1]
     stored = flat.reshape([dims[d] for d in major_to_minor])
     array = np.ascontiguousarray(stored.transpose(np.argsort(major_to_minor))) if dims else stored.reshape(())
+    if literal.dynamic_sizes:
+        # It is stored with the padding up to its bounds.
+        array = array[tuple(slice(0, size) for size in literal.dynamic_sizes)]
     array.flags.writeable = False
     return array
 

@@ -10,7 +10,18 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
-from hlo_tui.replay import arrays, blockscaled, cublas, cudnn, elementary, onednn, regions, selecting, traced
+from hlo_tui.replay import (
+    arrays,
+    blockscaled,
+    cublas,
+    cudnn,
+    dynamic,
+    elementary,
+    onednn,
+    regions,
+    selecting,
+    traced,
+)
 from hlo_tui.replay.program import Op
 from hlo_tui.replay.traced import Unsupported
 
@@ -93,7 +104,7 @@ def _zeros(op: Op, _operands: Sequence[Instruction], out: Emitter) -> Instructio
 
 
 def _means(meaning: traced.Meaning, becomes: str) -> Rewrite:
-    return Rewrite(lambda op, operands, out: traced.emit(op, operands, out, meaning), becomes)
+    return Rewrite(lambda op, operands, out: traced.emit(op.proto, operands, out, meaning), becomes)
 
 
 _MARKERS = (
@@ -112,6 +123,8 @@ REWRITES: dict[str, Rewrite] = (
     | dict.fromkeys(_SORTS, _SORT)
     | {
         "AllocateBuffer": Rewrite(_zeros, "zeros"),
+        "PadToStatic": Rewrite(dynamic.pad_to_static, "the array of the bounds, and the sizes"),
+        "SliceToDynamic": Rewrite(dynamic.slice_to_dynamic, "the array with its sizes set"),
         "xla.sdy.GlobalToLocalShape": Rewrite(regions.into_region, "each device's tile"),
         "xla.sdy.LocalToGlobalShape": Rewrite(regions.out_of_region, "an all-gather of the tiles"),
         "SPMDFullToShardShape": Rewrite(regions.full_to_shard, "each device's tile"),

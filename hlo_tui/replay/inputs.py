@@ -12,7 +12,7 @@ import numpy as np
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.schema import hlo_pb2 as pb
-from hlo_tui.replay import arrays
+from hlo_tui.replay import arrays, dynamic
 from hlo_tui.replay.making import draw
 from hlo_tui.replay.program import Program
 from hlo_tui.replay.sharding import Tiling
@@ -108,7 +108,10 @@ class _Maker:
         if shape.element_type not in arrays.DTYPES:
             message = arrays.shape_text(shape)
             raise HloTuiError("a parameter of a type that numpy cannot hold", message)
-        return self._array(arrays.DTYPES[shape.element_type], tuple(shape.dimensions), path)
+        dims = list(shape.dimensions)
+        for d in dynamic.dimensions(shape):
+            dims[d] = int(self._rng.integers(1, dims[d] + 1)) if dims[d] else 0
+        return self._array(arrays.DTYPES[shape.element_type], tuple(dims), path)
 
     def _array(self, dtype: np.dtype[Any], dims: tuple[int, ...], path: tuple[int, ...]) -> Any:
         use = self._uses.of(self._number, path)
@@ -192,9 +195,8 @@ def _take(shape: pb.ShapeProto, given: Any) -> Any:
     if shape.element_type == arrays.TOKEN:
         return None
     value = next(given)
-    dims = tuple(shape.dimensions)
     for part in value.parts if isinstance(value, Replicated) else (value,):
-        if part is None or tuple(part.shape) != dims:
+        if part is None or not dynamic.fits(part.shape, shape):
             got = None if part is None else list(part.shape)
             raise ValueError(f"it wants {arrays.shape_text(shape)}, the file has {got}")
     return value
@@ -253,7 +255,7 @@ def _as_parameter(array: Any, parameter: pb.HloInstructionProto, placement: Plac
     if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
         array = array.view(dtype)
     array = array.astype(dtype)
-    if array.shape == dims:
+    if dynamic.fits(array.shape, shape):
         return array
     tiling = placement.tiling(parameter.parameter_number)
     parts = None if tiling is None else tiling.split(array)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
-from hlo_tui.replay import arrays, blockscaled, collectives, customcalls, elementary, traced
+from hlo_tui.replay import arrays, blockscaled, collectives, customcalls, dynamic, elementary, traced
 from hlo_tui.replay.program import Op, Program
 
 Instruction = pb.HloInstructionProto
@@ -217,11 +217,11 @@ def _bitcast_type(value: Instruction, element_type: pb.PrimitiveType, out: Emitt
 
 
 def _get_dimension_size(
-    op: Op, _operands: Operands, shapes: Sequence[pb.ShapeProto], out: Emitter
+    op: Op, operands: Operands, shapes: Sequence[pb.ShapeProto], out: Emitter
 ) -> Instruction:
     dimension = op.proto.dimensions[0]
-    if any(shapes[0].is_dynamic_dimension):
-        raise Cannot("the size of a bounded dynamic dimension is not carried between slices")
+    if dimension in dynamic.dimensions(shapes[0]):
+        return dynamic.size_of(operands[0], dimension, out)
     literal = pb.LiteralProto(
         shape=arrays.array_shape(arrays.S32, ()), s32s=[shapes[0].dimensions[dimension]]
     )
@@ -242,12 +242,21 @@ def _custom_call(op: Op, operands: Operands, shapes: Sequence[pb.ShapeProto], ou
         raise Cannot(str(error)) from error
 
 
+def _reshape(op: Op, operands: Operands, _shapes: Sequence[pb.ShapeProto], out: Emitter) -> Instruction:
+    if not any(dynamic.is_dynamic(shape) for shape in (op.proto.shape, *(o.shape for o in operands))):
+        return out.clone(op.proto, operands)
+    try:
+        return dynamic.reshape(op, operands, out)
+    except traced.Unsupported as error:
+        raise Cannot(str(error)) from error
+
+
 def _means(meaning: traced.Meaning) -> Handler:
     def lower_traced(
         op: Op, operands: Operands, _shapes: Sequence[pb.ShapeProto], out: Emitter
     ) -> Instruction:
         try:
-            return traced.emit(op, operands, out, meaning)
+            return traced.emit(op.proto, operands, out, meaning)
         except traced.Unsupported as error:
             raise Cannot(str(error)) from error
 
@@ -268,7 +277,9 @@ RULES: dict[str, Rule] = {
     "add-dependency": Rule(_operand, "only the order of execution depends on it"),
     "domain": Rule(_operand, "it marks a border and has no value of its own"),
     "opt-barrier": Rule(_operand, "between slices there is nothing to optimise across it"),
-    "get-dimension-size": Rule(_get_dimension_size, "a static size is a constant"),
+    "get-dimension-size": Rule(_get_dimension_size, "a static size is a constant, a dynamic one is kept"),
+    "reshape": Rule(_reshape, "XLA loses the sizes of a dynamic one on the way in; a static one stays"),
+    "dynamic-reshape": Rule(_reshape, "the importer ends the process on it"),
     "custom-call": Rule(_custom_call, "see customcalls"),
     "scaled-dot": Rule(
         _means(blockscaled.scaled_dot), "the importer does not know it; the scales are products"

@@ -10,7 +10,7 @@ import numpy as np
 
 from hlo_tui.errors import EngineError
 from hlo_tui.hlo.schema import hlo_pb2 as pb
-from hlo_tui.replay import arrays
+from hlo_tui.replay import arrays, dynamic
 from hlo_tui.replay.collectives import Topology
 from hlo_tui.replay.lowering import Emitter, ModuleScope, lower, reset_layout
 from hlo_tui.replay.program import Computation, Op, Program
@@ -130,6 +130,10 @@ class SliceModule(ModuleScope):
             return out.emit("tuple", shape, parts)
         if shape.element_type == arrays.TOKEN:
             return out.emit("after-all", shape, [])
+        array, *sizes = (self._parameter(leaf, out) for leaf in dynamic.leaf_shapes(shape))
+        return dynamic.sized(array, sizes, shape, out) if sizes else array
+
+    def _parameter(self, shape: pb.ShapeProto, out: Emitter) -> Instruction:
         self._parameters += 1
         return out.emit("parameter", shape, [], parameter_number=self._parameters - 1)
 
@@ -146,6 +150,8 @@ class SliceModule(ModuleScope):
                 )
         elif value.id in self.spare:
             self.omitted.append(len(leaves) + len(self.omitted))
+        elif dynamic.is_dynamic(value.shape):
+            leaves.extend(dynamic.leaves(value, out))
         elif value.shape.element_type != arrays.TOKEN:
             leaves.append(value)
 
@@ -246,7 +252,7 @@ class Slice:
 
 
 def _is_array(shape: pb.ShapeProto) -> bool:
-    return shape.element_type not in (arrays.TUPLE, arrays.TOKEN)
+    return shape.element_type not in (arrays.TUPLE, arrays.TOKEN) and not dynamic.is_dynamic(shape)
 
 
 def _zeros(shapes: Sequence[pb.ShapeProto], number: int) -> arrays.Array:
@@ -263,7 +269,7 @@ def _shape_leaves(shape: pb.ShapeProto, leaves: list[pb.ShapeProto]) -> None:
         for part in shape.tuple_shapes:
             _shape_leaves(part, leaves)
     elif shape.element_type != arrays.TOKEN:
-        leaves.append(shape)
+        leaves.extend(dynamic.leaf_shapes(shape))
 
 
 def flatten(value: Any, shape: pb.ShapeProto, leaves: list[Any]) -> None:
@@ -271,6 +277,8 @@ def flatten(value: Any, shape: pb.ShapeProto, leaves: list[Any]) -> None:
     if shape.element_type == arrays.TUPLE:
         for part, part_shape in zip(value, shape.tuple_shapes, strict=True):
             flatten(part, part_shape, leaves)
+    elif dynamic.is_dynamic(shape):
+        leaves.extend(dynamic.padded(value, shape))
     elif shape.element_type != arrays.TOKEN:
         leaves.append(value)
 
@@ -281,4 +289,6 @@ def unflatten(shape: pb.ShapeProto, leaves: Any) -> Any:
         return tuple(unflatten(part, leaves) for part in shape.tuple_shapes)
     if shape.element_type == arrays.TOKEN:
         return None
+    if dynamic.is_dynamic(shape):
+        return dynamic.cut([next(leaves) for _ in dynamic.leaf_shapes(shape)], shape)
     return next(leaves)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import arrays, xla
-from hlo_tui.replay.program import Op, Program
+from hlo_tui.replay.program import Program
 
 if TYPE_CHECKING:
     from hlo_tui.replay.lowering import Emitter
@@ -27,7 +27,7 @@ class Call(NamedTuple):
 
     Attributes:
         proto: opcode, shape, and the fields that belong to it.
-        operands: the shapes of the operands, with their layouts.
+        operands: the shapes of the operands.
     """
 
     proto: Instruction
@@ -70,11 +70,11 @@ def dtype_of(shape: pb.ShapeProto) -> Any:
     return dtype
 
 
-def emit(op: Op, operands: Sequence[Instruction], out: Emitter, meaning: Meaning) -> Instruction:
-    """Emit a call of the traced meaning of `op`.
+def emit(proto: Instruction, operands: Sequence[Instruction], out: Emitter, meaning: Meaning) -> Instruction:
+    """Emit a call of the traced meaning of an instruction.
 
     Args:
-        op: the instruction.
+        proto: the instruction.
         operands: the plain forms of its operands.
         out: where to emit.
         meaning: gives the function of the operands that computes the leading results; the results after
@@ -83,18 +83,18 @@ def emit(op: Op, operands: Sequence[Instruction], out: Emitter, meaning: Meaning
     Raises:
         Unsupported: it has no such meaning; the text says why.
     """
-    shapes = tuple(_static(op.computation.ops[o].proto.shape).SerializeToString() for o in op.operands)
-    program, scratch = _traced(meaning, _outline(op.proto), shapes)
+    shapes = tuple(_static(operand.shape).SerializeToString() for operand in operands)
+    program, scratch = _traced(meaning, _outline(proto), shapes)
     callee = out.module.graft(program)
     root = program.entry.ops[program.entry.root].proto
     made = out.emit("call", root.shape, operands, called_computation_ids=[callee])
-    if op.proto.shape.element_type != arrays.TUPLE:
+    if proto.shape.element_type != arrays.TUPLE:
         return made
     results = [made]
     if root.shape.element_type == arrays.TUPLE:
         parts = enumerate(root.shape.tuple_shapes)
         results = [out.emit("get-tuple-element", part, [made], tuple_index=n) for n, part in parts]
-    return out.emit("tuple", op.proto.shape, [*results, *(out.scratch(shape) for shape in scratch)])
+    return out.emit("tuple", proto.shape, [*results, *(out.scratch(shape) for shape in scratch)])
 
 
 def _static(shape: pb.ShapeProto) -> pb.ShapeProto:
