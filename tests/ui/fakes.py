@@ -54,8 +54,8 @@ OVERVIEW = {
 }  # fmt: skip
 TRACE = {
     "places": [
-        {"computation": "region_0.4", "instruction": "dot.9", "opcode": "dot", "path": [], "index": [1, 1], "value": 7.5,
-         "source": "/home/me/model.py:87"},
+        {"computation": "region_0.4", "instruction": "dot.9", "opcode": "dot", "path": [], "index": [1, 1],
+         "value": 7.5, "source": "/home/me/model.py:87"},
     ],
     "complete": True,
 }  # fmt: skip

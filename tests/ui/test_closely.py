@@ -112,8 +112,10 @@ def test_what_is_unknown_says_why():
 
 def test_an_origin_can_be_gone_to():
     places = [
-        {"computation": "main", "instruction": "log.1", "opcode": "log", "path": [], "index": [0, 0], "value": "nan", "source": "/a/p.py:8"},
-        {"computation": "body", "instruction": "exp.1", "opcode": "exponential", "path": [{"computation": "body", "iteration": 3}], "index": [0], "value": "inf", "source": ""},
+        {"computation": "main", "instruction": "log.1", "opcode": "log", "path": [], "index": [0, 0], "value": "nan",
+         "source": "/a/p.py:8"},
+        {"computation": "body", "instruction": "exp.1", "opcode": "exponential", "index": [0], "value": "inf",
+         "path": [{"computation": "body", "iteration": 3}], "source": ""},
     ]  # fmt: skip
     look = Closely(
         "main", "log.1", summary=SUMMARY, overview=OVERVIEW, trace={"places": places, "complete": False}
@@ -130,8 +132,8 @@ def test_an_origin_can_be_gone_to():
 
 def test_a_comparison_is_summed_up():
     differs = {
-        "exact": False, "within": False, "max_abs": 0.5, "max_rel": 0.1, "tolerance": 1e-3, "mismatches": 3, "nan_mismatches": 1,
-        "worst": [{"index": [0, 1], "a": 1.5, "b": 1.0}],
+        "exact": False, "within": False, "max_abs": 0.5, "max_rel": 0.1, "tolerance": 1e-3, "mismatches": 3,
+        "nan_mismatches": 1, "worst": [{"index": [0, 1], "a": 1.5, "b": 1.0}],
     }  # fmt: skip
     shown = lines(
         Closely("main", "m", summary=SUMMARY, overview=OVERVIEW, compared=differs, against="stop 2")
