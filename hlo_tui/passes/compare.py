@@ -18,8 +18,8 @@ from hlo_tui.passes.matching import Matching
 from hlo_tui.passes.pairs import PairReader, place_of, same_source
 from hlo_tui.passes.regions import Node, Side
 
-# Below this many instructions nothing is won by setting aside what has the same text.
-_LARGE = 256
+# Fewer instructions with the same text do not show that names mean the same.
+_LEAST = 32
 _REDOS = 3
 _WORD = re.compile(rb"[\w.\-]+")
 _FRAME = re.compile(rb"stack_frame_id=(\d{1,18})")
@@ -184,34 +184,57 @@ class Comparison:
             side.release()
 
     def _side(self, side: int, block: Block, common: frozenset[str]) -> Side:
-        contents, taken = self._contents[side], self._taken[side]
-        other = self._tokens[1 - side]
-        text = (self._a, self._b)[side]
-        return Side(text, block, common, lambda name: name not in taken and contents.token(name) not in other)
+        return Side((self._a, self._b)[side], block, common, lambda name: self._sees_through(side, name))
+
+    def _sees_through(self, side: int, name: str) -> bool:
+        """Whether the other module has nothing like a computation that a fusion or a call calls."""
+        if name in self._taken[side]:
+            return False
+        size = (self._a, self._b)[side].blocks[name].size
+        return size not in self._sizes or self._contents[side].token(name) not in self._tokens[1 - side]
+
+    @cached_property
+    def _changed(self) -> tuple[list[Block], list[Block]]:
+        """The computations of each module that have no twin, but for the entry."""
+        return (
+            [
+                block
+                for block in self._a.blocks.values()
+                if block.name not in self._twins and block is not self._a.entry
+            ],
+            [
+                block
+                for block in self._b.blocks.values()
+                if block.name not in self._twins and block is not self._b.entry
+            ],
+        )
+
+    @cached_property
+    def _sizes(self) -> frozenset[int]:
+        """The sizes that such computations have in both modules: others need not be read to be told apart."""
+        a, b = ({block.size for block in blocks} for blocks in self._changed)
+        return frozenset(a & b)
 
     @cached_property
     def _tokens(self) -> tuple[frozenset[Token], frozenset[Token]]:
-        """What the computations of each module compute that have no twin."""
-        found = []
-        for text, contents in zip((self._a, self._b), self._contents, strict=True):
-            names = [
-                name
-                for name in text.blocks
-                if name not in self._twins and text.blocks[name] is not text.entry
-            ]
-            found.append(frozenset(map(contents.token, names)))
-        return found[0], found[1]
+        """What such computations compute that have one of these sizes."""
+        a, b = (
+            frozenset(contents.token(block.name) for block in blocks if block.size in self._sizes)
+            for contents, blocks in zip(self._contents, self._changed, strict=True)
+        )
+        return a, b
 
     def _common(self, x: Block, y: Block) -> frozenset[str]:
-        """Names of the instructions that have the same text, where the computations are large and much alike."""
-        larger = max(x.size, y.size)
-        if larger < _LARGE:
-            return frozenset()
+        """Names of the instructions that have the same text, where that shows that they are the same."""
         rows = set(y.rows)
-        names = {
-            name for name, row in zip(x.names, x.rows, strict=True) if row in rows and not self._differs(row)
-        }
-        return frozenset(names) if 2 * len(names) >= larger else frozenset()
+        shared = [row in rows for row in x.rows]
+        same = sum(shared)
+        # Where there is the same text on both sides and no other, there is nothing to find out.
+        alike = same == len(x.rows) == len(rows) or (same >= _LEAST and 2 * same >= max(x.size, y.size))
+        if not alike:
+            return frozenset()
+        pairs = zip(x.names, x.rows, shared, strict=True)
+        return frozenset([name for name, row, kept in pairs if kept and not self._differs(row)])
 
     def _differs(self, row: bytes) -> bool:
         """Whether a line's stack frame is another one in the other module, though its number is the same."""
@@ -304,8 +327,10 @@ class Comparison:
         """Instructions whose text is the same while their source is not."""
         reader = self._reader()
         for place, row in enumerate(x.rows):
+            if not self._differs(row):
+                continue
             a, b = x.parsed(place), y.parsed(place)
-            if self._differs(row) and a is not None and b is not None:
+            if a is not None and b is not None:
                 change = reader.modified(Node(a, x), Node(b, y))
                 if change is not None:
                     self._modified.append(change)

@@ -25,6 +25,7 @@ class Matching:
         self, sides: tuple[Side, Side], contents: tuple[Contents, Contents], interner: Interner
     ) -> None:
         self._a, self._b = sides
+        self._left = (self._a.nodes, self._b.nodes)
         self._contents = contents
         self._interner = interner
         self._ready: tuple[dict[Hashable, list[Node]], dict[Hashable, list[Node]]] = ({}, {})
@@ -59,6 +60,12 @@ class Matching:
             self._by_name(lambda _a, _b: True)
         self._wrappings()
 
+    def _free(self, side: int) -> list[Node]:
+        """What has no partner yet."""
+        left = [node for node in self._left[side] if node.partner is None and node.passes is None]
+        self._left = (left, self._left[1]) if side == 0 else (self._left[0], left)
+        return left
+
     # What computes the same.
 
     def _digest(self, side: Side, contents: Contents) -> None:
@@ -76,16 +83,16 @@ class Matching:
                 stack.pop()
                 if node.digest < 0:
                     sources = tuple([s if isinstance(s, str) else s.digest for s in node.sources])
-                    called = contents.tokens(node.parsed.called)
+                    called = contents.tokens(node.parsed.called) if node.merged is None else ()
                     node.digest = number((node.parsed.label, sources, called))
 
     def _equal_ones(self, trusted: bool | None) -> None:
         """Match what computes the same; on the way it turns out whether names stay."""
         left: dict[int, list[Node]] = defaultdict(list)
-        for node in _free(self._b.nodes):
+        for node in self._free(1):
             left[node.digest].append(node)
         wanted: dict[int, list[Node]] = defaultdict(list)
-        for node in _free(self._a.nodes):
+        for node in self._free(0):
             if node.digest in left:
                 wanted[node.digest].append(node)
         single = [digest for digest, nodes in wanted.items() if len(nodes) == len(left[digest]) == 1]
@@ -120,8 +127,8 @@ class Matching:
     # What is around.
 
     def _begin_waiting(self) -> None:
-        for side, room in ((self._a, 0), (self._b, 1)):
-            for node in _free(side.nodes):
+        for room in (0, 1):
+            for node in self._free(room):
                 node.waiting = sum(isinstance(s, Node) and s.partner is None for s in node.sources)
                 if not node.waiting and node.sources:
                     self._is_ready(node, room)
@@ -188,7 +195,7 @@ class Matching:
         return True
 
     def _by_name(self, alike: Callable[[Node, Node], bool]) -> None:
-        for a in _free(self._a.nodes):
+        for a in self._free(0):
             b = self._b.named.get(a.name)
             if a.free and b is not None and b.free and alike(a, b):
                 self._join(a, b)
@@ -206,8 +213,8 @@ class Matching:
     def _by_sources(self, kind: _Key) -> None:
         """What has the same operands is the same where there is one such on each side."""
         found: tuple[dict[Hashable, list[Node]], dict[Hashable, list[Node]]] = ({}, {})
-        for side, by_key in zip((self._a, self._b), found, strict=True):
-            for node in _free(side.nodes):
+        for side, by_key in enumerate(found):
+            for node in self._free(side):
                 if node.sources and not node.waiting:
                     by_key.setdefault((kind(node), _where_from(node)), []).append(node)
         for key, nodes in found[0].items():
@@ -217,21 +224,22 @@ class Matching:
 
     def _below_pairs(self) -> None:
         """What is used in the same place by a pair, and is alike."""
-        for a in self._a.nodes:
-            if a.partner is None or len(a.sources) != len(a.partner.sources):
-                continue
-            for x, y in zip(a.sources, a.partner.sources, strict=True):
-                alike = isinstance(x, Node) and isinstance(y, Node) and self._may(x, y) and _alike(x, y)
-                if alike and isinstance(x, Node) and isinstance(y, Node):
-                    self._join(x, y)
+        for a in self._free(0):
+            for user, place in zip(a.users, a.places, strict=True):
+                other = user.partner
+                if other is None or user.passes is not None or len(user.sources) != len(other.sources):
+                    continue
+                b = other.sources[place]
+                if isinstance(b, Node) and self._may(a, b) and _alike(a, b):
+                    self._join(a, b)
 
     def _near(self, neighbours: Callable[[Node], Iterable[Hashable]]) -> None:
         """What has the same opcode and shape, and a neighbour in common."""
         waiting: dict[Hashable, list[Node]] = defaultdict(list)
-        for node in reversed(list(_free(self._b.nodes))):
+        for node in reversed(self._free(1)):
             for neighbour in neighbours(node):
                 waiting[node.parsed.opcode, node.parsed.shape, neighbour].append(node)
-        for node in _free(self._a.nodes):
+        for node in self._free(0):
             for neighbour in neighbours(node):
                 others = waiting.get((node.parsed.opcode, node.parsed.shape, neighbour), [])
                 while others and not others[-1].free:
@@ -244,21 +252,21 @@ class Matching:
     def _wrappings(self) -> None:
         """Match the fusions that were seen through, and then what passes values in and out of them."""
         keys = (*((_same_name,) if self.trusted else ()), _passed_in_place, _passed)
+        wrappings = [[node for node in side.nodes if node.passes is not None] for side in (self._a, self._b)]
         for outer in (True, False):
+            some, others = (
+                [node for node in nodes if outer is (node.merged is not None)] for nodes in wrappings
+            )
             for key in keys:
                 left: dict[Hashable, list[Node]] = defaultdict(list)
-                for node in reversed(self._b.nodes):
-                    if _is_left(node, outer):
+                for node in reversed(others):
+                    if node.partner is None:
                         left[key(node)].append(node)
-                for node in self._a.nodes:
-                    if _is_left(node, outer) and left.get(key(node)):
+                for node in some:
+                    if node.partner is None and left.get(key(node)):
                         other = left[key(node)].pop()
                         node.partner, other.partner = other, node
                         node.digest = other.digest
-
-
-def _free(nodes: list[Node]) -> Iterable[Node]:
-    return (node for node in nodes if node.free)
 
 
 def _canonical(source: Node | str) -> Hashable:
@@ -306,10 +314,6 @@ def _notes(side: Side, node: Node) -> Hashable:
         (key, text.replace(f"{FRAME}={parsed.frame}", "")) for key, text in sorted(parsed.notes.items())
     )
     return parsed.layout, notes, side.text.frames(parsed.frame)
-
-
-def _is_left(node: Node, outer: bool) -> bool:
-    return node.passes is not None and node.partner is None and outer is (node.merged is not None)
 
 
 def _same_name(node: Node) -> Hashable:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 from hlo_tui.hlo.attributes import CALL_ATTRIBUTES, parse_metadata, split_top
 from hlo_tui.hlo.instruction import Instruction, parse_instruction
@@ -25,14 +25,16 @@ _USUAL = re.compile(
     r"\(([\w.\-%, ]*+)\)(?:, (.*+))?+\s*+",
     re.S,
 )
+# An attribute without brackets in brackets, and with one string at most.
+_ATTRIBUTE = re.compile(r'([\w\-]++)=(\{[^{}"]*+(?:"[^"\\]*+"[^{}"]*+)?+\}|[^,{}"\s]++)(?:, |\Z)')
 _LAST_FRAME = re.compile(r" stack_frame_id=(\d{1,18})\}\Z")
+_CALL_ATTRIBUTES = frozenset(CALL_ATTRIBUTES)
 _NO_OPERANDS = frozenset(("constant", "parameter", "iota"))
 _CALLED = re.compile(r"%?([A-Za-z_][\w.\-]*+)")
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(NamedTuple):
     """An instruction's text, taken apart.
 
     Attributes:
@@ -106,14 +108,22 @@ def _sorted_out(rest: str) -> tuple[dict[str, str], tuple[str, ...]]:
     """Attributes by key, those that name computations without the names, and the names."""
     attributes: dict[str, str] = {}
     called: list[str] = []
-    for part in split_top(rest):
-        key, _, text = part.partition("=")
-        key = key.strip()
-        if key in CALL_ATTRIBUTES:
+    for key, text in _split(rest):
+        if key in _CALL_ATTRIBUTES:
             called += _CALLED.findall(text)
-            text = ""
-        attributes[key] = text.strip()
+            attributes[key] = ""
+        else:
+            attributes[key] = text
     return attributes, tuple(called)
+
+
+def _split(rest: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = _ATTRIBUTE.findall(rest)
+    # Each has an equals sign, and a comma and a blank stand between two.
+    if sum([len(key) + len(text) + 3 for key, text in found]) - 2 == len(rest):
+        return found
+    parts = (part.partition("=") for part in split_top(rest))
+    return [(key.strip(), text.strip()) for key, _, text in parts]
 
 
 def _parsed(
@@ -139,7 +149,8 @@ def _parsed(
             frame = _frame(notes[METADATA])
     label = f"{opcode} {shape} {value}"
     if own:
-        label += " " + ", ".join(f"{key}={own[key]}" for key in sorted(own))
+        keys = sorted(own) if len(own) > 1 else own
+        label += " " + ", ".join([f"{key}={own[key]}" for key in keys])
     return Parsed(name, opcode, shape, layout, value, operands, called, own, notes, frame, is_root, label)
 
 

@@ -13,6 +13,7 @@ from hlo_tui.passes.nodes import Parsed
 
 _DEEPEST = 256
 _SEEN_THROUGH = frozenset(("fusion", "call"))
+_MAY_PASS = _SEEN_THROUGH | {"parameter", "get-tuple-element"}
 
 
 class Node:
@@ -32,10 +33,12 @@ class Node:
         caller: what calls the computation that it is in, where that is seen through.
         passes: for a wrapping, which only passes a value into or out of such a computation, the value's source.
         waiting: how many of its sources have no partner.
+        plain: whether it cannot be a wrapping.
     """
 
     __slots__ = (
-        "block", "caller", "digest", "given", "merged", "parsed", "partner", "passes", "places", "sources",
+        "block", "caller", "digest", "given", "merged", "parsed", "partner", "passes", "places", "plain",
+        "sources",
         "users", "waiting",
     )  # fmt: skip
 
@@ -52,6 +55,7 @@ class Node:
         self.caller: Node | None = None
         self.passes: Node | str | None = None
         self.waiting = 0
+        self.plain = parsed.opcode not in _MAY_PASS
 
     @property
     def name(self) -> str:
@@ -155,8 +159,9 @@ class Side:
         if node.caller is not None:
             inside = self._inside[node.block.name]
             node.given = tuple(map(inside.get, node.parsed.operands))
-        value = self.resolve(node.block, node.name)
-        node.passes = None if value is node else value
+        if not node.plain:
+            value = self.resolve(node.block, node.name)
+            node.passes = None if value is node else value
         for place, source in enumerate(node.sources):
             if isinstance(source, Node):
                 source.users.append(node)
@@ -170,6 +175,8 @@ class Side:
             node = self._inside[block.name].get(name)
             if node is None:
                 return f"={name}" if block is self.main and name in self._common else f"?{name}"
+            if node.plain:
+                return node
             step = self._through(node, depth)
             if step is None:
                 return node
