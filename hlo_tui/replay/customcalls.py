@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import (
     arrays,
+    attention,
     blockscaled,
     cublas,
     cudnn,
@@ -116,11 +117,15 @@ _SORTS = (
     "__cub$DeviceRadixSort", "__cub$DeviceRadixSortUnassignedScratchSize", "xla.gpu.ext.cub_sort_keys",
     "xla.gpu.ext.cub_sort_pairs", "xla.gpu.ext.cub_sort_unassigned_scratch_size",
 )  # fmt: skip
+_ATTENTION = _means(attention.forward, "dots around a softmax, with the mask and the bias")
+_ATTENTION_BACK = _means(attention.backward, "the gradients of dots around a softmax")
 _GEMM = "a dot, alpha and beta, the bias, the activation"
 
 REWRITES: dict[str, Rewrite] = (
     dict.fromkeys(_MARKERS, Rewrite(_identity, "its operand: it marks a place or a sharding"))
     | dict.fromkeys(_SORTS, _SORT)
+    | dict.fromkeys(("__cudnn$fmhaSoftmax", "__cudnn$fmhaScaleBiasSoftmax"), _ATTENTION)
+    | dict.fromkeys(("__cudnn$fmhaSoftmaxBackward", "__cudnn$fmhaScaleBiasSoftmaxBackward"), _ATTENTION_BACK)
     | {
         "AllocateBuffer": Rewrite(_zeros, "zeros"),
         "PadToStatic": Rewrite(dynamic.pad_to_static, "the array of the bounds, and the sizes"),
