@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-# The styles that all others come from; only `text` has to be in a theme.
-BASE = ("text", "muted", "strong", "accent", "good", "warning", "bad")
-
+# Only `text` has to be in a theme; the next six are what most others come from.
 PARENTS: Mapping[str, str] = MappingProxyType({
     "muted": "text", "strong": "text", "accent": "text", "good": "text", "warning": "text", "bad": "text",
     # The tokens of HLO text.

@@ -6,6 +6,7 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from textual import events
 from textual.timer import Timer
 
 from hlo_tui.errors import HloTuiError
@@ -93,7 +94,7 @@ class HloTuiApp(BaseApp):
                 desk.notice = "the open file was replaced: r reads it again and ends the replay"
             else:
                 self.reload()
-        if desk.wanted is None:
+        if desk.wanted is None or (not desk.touched and self._is_better(news)):
             self._begin()
         elif desk.follow and before is not None and desk.replays.state is None:
             newest = news.shelf.newest(before)
@@ -101,6 +102,25 @@ class HloTuiApp(BaseApp):
             if place is not None:
                 self.open(desk.want(place))
         self.shown.everything(self.situation())
+
+    def _is_better(self, news: News) -> bool:
+        """Whether there is a tagged module now, and what is open is none."""
+        place, groups = self.desk.wanted.place if self.desk.wanted is not None else None, news.shelf.groups
+        if place is None or place.module is None or not groups:
+            return False
+        opened = news.shelf.module(place.module)
+        best = groups[0].modules[0]
+        return (
+            best.key != place.module
+            and bool(news.shelf.tags(best))
+            and not (opened and news.shelf.tags(opened))
+        )
+
+    async def on_event(self, event: events.Event) -> None:
+        """Note that there is somebody."""
+        if isinstance(event, events.Key | events.MouseDown):
+            self.desk.touched = True
+        await super().on_event(event)
 
     def _begin(self) -> None:
         """Open what is most worth it, once there is something."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -267,8 +267,3 @@ def _compared(look: Closely, found: Json) -> Iterator[Row]:
             Span(f"   {_index(place['index'])} ", "muted"), Span(number(place["a"]), "result"),
             Span(" here, there ", "muted"), Span(number(place["b"]), "result"),
         )  # fmt: skip
-
-
-def summary_of(values: Mapping[tuple[str, str], Json], look: Closely) -> Json | None:
-    """The summary of what is looked at among known ones."""
-    return values.get((look.computation, look.instruction))

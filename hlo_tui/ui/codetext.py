@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from hlo_tui.dump.words import count_text
 from hlo_tui.hlo.visible import decode, visible
 from hlo_tui.ui.codeline import LONGEST, CodeLine, Name, code_line, header_line, plain_line
 from hlo_tui.ui.folds import Folds
@@ -180,7 +181,7 @@ class CodeText:
         name = f"%{visible(computation.name)}"
         kind = outline.kind(computation)
         words = "" if kind == "entry" else f"  {kind}"
-        count = f"  {computation.instructions:,} instructions" if closed else ""
+        count = f"  {count_text(computation.instructions, 'instruction')}" if closed else ""
         spans = (
             Span(sign, "fold"),
             Span(entry, "keyword"),

@@ -20,7 +20,6 @@ class Situation:
         name: whether there is a name on the line to go to.
         replay: "none", "busy", "standing", "dead" or "failed".
         at: where it stands: "begin", "stop" or "end".
-        depth: how many computations are on the path to where it stands.
         elsewhere: whether what is replayed is another module than the one that is open.
         pattern: whether something has been searched for.
         back, forward: whether there is a place to go to.
@@ -38,7 +37,6 @@ class Situation:
     name: bool = False
     replay: str = "none"
     at: str = "begin"
-    depth: int = 0
     elsewhere: bool = False
     pattern: bool = False
     back: bool = False

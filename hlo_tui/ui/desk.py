@@ -47,6 +47,7 @@ class Desk:
         asked: whether a replay was asked for that has nothing to stop at.
         leaving: whether ctrl+c was pressed once with nothing under way.
         later: the command to run when the file has been read, empty for none.
+        touched: whether the person has done anything yet; until then what is most worth it is opened.
     """
 
     root: str
@@ -69,6 +70,7 @@ class Desk:
     asked: bool = False
     leaving: bool = False
     later: str = ""
+    touched: bool = False
 
     @property
     def opened(self) -> Opened | None:
@@ -132,7 +134,6 @@ class Desk:
             name=has_name,
             replay="standing" if status == "off" else status,
             at="begin" if state is None else state.at,
-            depth=len(self.marks.frames) + (self.marks.standing is not None),
             elsewhere=state is not None and not self.replays.is_of(opened),
             pattern=self.pattern is not None,
             back=self.trail.has_back,

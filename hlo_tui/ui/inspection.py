@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from hlo_tui.dump.words import count_text
 from hlo_tui.hlo.frames import SourceFrame
 from hlo_tui.hlo.instruction import Instruction
 from hlo_tui.hlo.module import Module
@@ -156,7 +157,7 @@ def _computation(module: Module, computation: Computation, raw: str, size: int, 
     assert outline is not None
     callers = module.callers(computation) if deep else ()
     span = f"lines {computation.line + 1:,} to {computation.last + 1:,}"
-    facts = [f"{computation.instructions:,} instructions, {span}"]
+    facts = [f"{count_text(computation.instructions, 'instruction')}, {span}"]
     if computation.execution_thread:
         facts.append(f"on thread {visible(computation.execution_thread)}")
     return Inspection(
@@ -179,7 +180,7 @@ def _module(module: Module, raw: str, size: int, deep: bool) -> Inspection:
     assert outline is not None
     header = outline.header
     facts = [
-        f"{outline.instructions:,} instructions in {len(outline.computations):,} computations",
+        f"{count_text(outline.instructions, 'instruction')} in {count_text(len(outline.computations), 'computation')}",
         "scheduled: the order is that of the run" if header.scheduled else "not scheduled",
     ]
     if header.num_partitions > 1:
@@ -214,7 +215,7 @@ def _called(module: Module, name: str) -> Ref:
     computation = module.outline.by_name(name)
     if computation is None:
         return Ref(visible(name), "not in the text", -1)
-    return Ref(visible(name), f"{computation.instructions:,} instructions", computation.line)
+    return Ref(visible(name), count_text(computation.instructions, "instruction"), computation.line)
 
 
 def source_line(path: str, number: int) -> str:
@@ -242,8 +243,3 @@ def line_of(module: Module, computation: str, instruction: str) -> int | None:
     """The line of an instruction, None where it is not in the text."""
     found = module.find(instruction, computation) or module.find(instruction)
     return None if found is None else found.line
-
-
-def names_of(refs: Iterable[Ref]) -> list[str]:
-    """The names of what can be jumped to."""
-    return [ref.name for ref in refs if ref.line >= 0]

@@ -102,12 +102,6 @@ def first_node(shelf: Shelf) -> Node | None:
     return Node("file", Place(loose[0].path)) if len(loose) == 1 else None
 
 
-def node_of(place: Place) -> Node:
-    """The node of a place, which its row has when it is shown."""
-    kind = "stage" if place.label else "file"
-    return Node(kind, place)
-
-
 def parents_of(shelf: Shelf, place: Place) -> list[Node]:
     """The nodes that have to be unfolded for a place to be seen, outermost first."""
     if place.module is None:

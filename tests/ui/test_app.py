@@ -369,3 +369,18 @@ async def test_a_command_that_comes_too_early_is_run_when_the_file_has_been_read
         await app.sees("last line: the file is still being read")
         app.app.reload()
         await app.until(lambda: app.line == 47, "the last line")
+
+
+async def test_until_somebody_touches_it_the_first_tagged_module_is_opened(tmp_path):
+    root = tmp_path / "xladump"
+    dumps.write(root, 1, "jit_eval", "before_optimizations", dumps.EVAL)
+    async with driving(root) as app:
+        await app.opened()
+        assert app.app.desk.opened.want.title == "jit_eval"
+        dumps.write(root, 2, "jit_train_step", "before_optimizations", dumps.TRAIN)
+        await app.until(lambda: app.app.desk.wanted.title == "jit_train_step", "the tagged module")
+        await app.opened()
+        await app.press("down")
+        dumps.write(root, 3, "jit_a_bigger_one", "before_optimizations", dumps.TRAIN * 2)
+        await app.sees("jit_a_bigger")
+        assert app.app.desk.wanted.title == "jit_train_step"
