@@ -128,6 +128,22 @@ def literal_to_value(literal: pb.LiteralProto) -> Any:
     return array
 
 
+def store_row_major(literal: pb.LiteralProto) -> None:
+    """Put the elements of an array literal in row-major order; its shape stays as it is.
+
+    Raises ValueError where the literal does not hold what its shape says.
+    """
+    array = np.ascontiguousarray(literal_to_value(literal))
+    name = _FIELDS[literal.shape.element_type]
+    field = getattr(literal, name)
+    if isinstance(field, bytes):
+        setattr(literal, name, array.tobytes())
+        return
+    flat = array.reshape(-1)
+    del field[:]
+    field.extend(flat.view(flat.real.dtype).tolist() if flat.dtype.kind == "c" else flat.tolist())
+
+
 def _elements(literal: pb.LiteralProto, count: int) -> Array:
     """The literal's elements in stored order, `count` of them."""
     number = literal.shape.element_type

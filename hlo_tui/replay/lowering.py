@@ -121,14 +121,15 @@ def reset_layout(shape: pb.ShapeProto) -> None:
 
 
 def _reset_literal(literal: pb.LiteralProto) -> None:
-    # The elements are stored in the literal's own order: that order must stay, everything else of the layout
-    # must go.
+    """Store a literal's elements row by row, whatever layout it has."""
     for part in literal.tuple_literals:
         _reset_literal(part)
-    if literal.shape.HasField("layout"):
-        order = list(literal.shape.layout.minor_to_major)
-        literal.shape.ClearField("layout")
-        literal.shape.layout.minor_to_major.extend(order)
+    shape = literal.shape
+    if not shape.HasField("layout"):
+        return
+    if arrays.minor_to_major(shape) != list(range(len(shape.dimensions) - 1, -1, -1)):
+        arrays.store_row_major(literal)
+    reset_layout(shape)
 
 
 Operands = Sequence[Instruction]
