@@ -328,3 +328,31 @@ def test_the_screens_process_loads_no_engine():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(run.stdout) == []
+
+
+def test_a_slow_terminal_gets_the_newest_frame_and_not_all_on_the_way(dump):
+    many = "\n".join(
+        f"  %value.{n * n} = f32[{n},128]{{1,0}} add(%p.{n * 7}, %q.{n * 13})" for n in range(3000)
+    )
+    text = f"HloModule jit_big\n\nENTRY %m (v.1: f32[1]) -> f32[1] {{\n{many}\n}}\n"
+    path = dumps.write(dump, 90, "jit_big", "before_optimizations", text)
+    with Terminal(path, (120, 34)) as terminal:
+        terminal.until("%value.1 ")
+        page = max(terminal.key("\x1b[6~") for _ in range(3))
+        before = len(terminal.raw)
+        for _ in range(30):
+            os.write(terminal._master, b"\x1b[6~")
+            time.sleep(0.05)
+        terminal.quiet()
+        assert len(terminal.raw) - before < 12 * page
+        last = [line for line in terminal.text.splitlines() if "%value." in line][-1]
+        number = int(re.search(r"│? *(\d+)  ", last)[1])
+        assert number > 33 * 30
+
+
+def test_the_frames_that_wait_are_where_the_pacing_looks():
+    import queue
+
+    from textual.drivers._writer_thread import WriterThread
+
+    assert isinstance(WriterThread(sys.stderr)._queue, queue.Queue)
