@@ -14,7 +14,7 @@ from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.hlo import loading
 from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.schema import hlo_pb2 as pb
-from hlo_tui.replay import collectives, xla
+from hlo_tui.replay import collectives, newer, xla
 from hlo_tui.replay.collectives import ONE_DEVICE, Topology
 from hlo_tui.replay.inputs import Inputs, Placement, from_npz, made, parameters, recorded
 from hlo_tui.replay.making import PRESETS
@@ -98,7 +98,10 @@ def _from_text(path: Path, document: loading.Document) -> Target:
     topology = Topology(header.replica_count, header.num_partitions)
     xla.set_flags(topology.devices)
     text = document.source.read(0, document.source.size)
-    target = Target(path, pb.HloModuleProto.FromString(xla.parse_text(text)), topology)
+    parsed, left_out = newer.parse(text)
+    target = Target(path, pb.HloModuleProto.FromString(parsed), topology)
+    if left_out:
+        target.reasons.append(f"attributes that this XLA does not know are left out: {', '.join(left_out)}")
     elided = []
     for computation in outline.computations:
         instructions = module.body(computation).instructions
