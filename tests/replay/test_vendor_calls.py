@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
@@ -50,6 +51,54 @@ class TestSelections:
         order = np.argsort(-x, axis=1)[:, :3]
         np.testing.assert_array_equal(places, order)
         np.testing.assert_array_equal(values, np.take_along_axis(x, order, 1))
+
+
+COMPARING = """
+HloModule m
+
+greater {{
+  a = {t}[] parameter(0)
+  b = {t}[] parameter(1)
+  c = s32[] parameter(2)
+  d = s32[] parameter(3)
+  ROOT r = pred[] compare(a, b), direction=GT
+}}
+
+ENTRY e {{
+  x = {t}[4,64] parameter(0)
+  i = s32[4,64] iota(), iota_dimension=1
+  z = {t}[] constant(-inf)
+  n = s32[] constant(-1)
+  ROOT r = {result} custom-call({operands}), custom_call_target="{target}", called_computations={{greater}}{config}
+}}
+"""
+APPROXIMATE = ', backend_config={"top_k": 3, "reduction_dim": 1, "recall_target": 0.95, "log2_reduction": 1}'
+
+
+class TestByComparison:
+    x = np.random.default_rng(0).permutation(256).reshape(4, 64)
+    order = np.argsort(-x, axis=1)
+
+    @pytest.mark.parametrize("t", ["f32", "bf16", "f64"])
+    def test_top_k_of_any_type(self, backend: xla.Backend, t: str) -> None:
+        x = self.x.astype({"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f64": np.float64}[t])
+        text = COMPARING.format(t=t, result=f"({t}[4,3], s32[4,3])", operands="x", target="TopK", config="")
+        values, places = run_text(backend, text, x)
+        np.testing.assert_array_equal(places, self.order[:, :3])
+        np.testing.assert_array_equal(values, np.take_along_axis(x, self.order[:, :3], 1))
+
+    @pytest.mark.parametrize(("target", "kept"), [("ApproxTopK", 3), ("PartialReduce", 32)])
+    def test_an_approximate_selection_misses_nothing(
+        self, backend: xla.Backend, target: str, kept: int
+    ) -> None:
+        x = self.x.astype(np.float32)
+        text = COMPARING.format(
+            t="f32", result=f"(f32[4,{kept}], s32[4,{kept}])", operands="x, i, z, n", target=target,
+            config=APPROXIMATE,
+        )  # fmt: skip
+        values, places = run_text(backend, text, x)
+        np.testing.assert_array_equal(places, self.order[:, :kept])
+        np.testing.assert_array_equal(values, np.take_along_axis(x, places, 1))
 
 
 FUNCTIONS = {
