@@ -5,14 +5,17 @@ engine.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from hlo_tui import __version__
 from hlo_tui.errors import HloTuiError
+from hlo_tui.hlo.visible import visible
 
 COMMANDS = ("list", "show", "replay", "executions", "demo")
 _SCREEN = """hlo-tui PATH opens the screen on a dump directory or one file; the commands do without a screen:
@@ -27,18 +30,33 @@ _SCREEN = """hlo-tui PATH opens the screen on a dump directory or one file; the 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal need not have the signs that stand for what it must not be sent.
+        sys.stdout.reconfigure(errors="replace")
     try:
-        return _dispatch(given)
+        code = _dispatch(given)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
     except HloTuiError as error:
         _say(f"hlo-tui: {error}")
         return error.exit_code
     except BrokenPipeError:
-        # The reader of our output (`head`, a pager) has seen enough. What Python still holds must not be
-        # flushed.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output (`head`, a pager) has seen enough.
+        _drop_output()
         return 0
+    except OSError as error:
+        _say(f"hlo-tui: {error}")
+        _drop_output()
+        return HloTuiError.exit_code
     except KeyboardInterrupt:
         return 130
+
+
+def _drop_output() -> None:
+    """Let go what Python still holds for stdout: to write it at the end would fail again."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _dispatch(given: list[str]) -> int:
@@ -49,8 +67,14 @@ def _dispatch(given: list[str]) -> int:
     return _open_screen(_screen_parser().parse_args(given))
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """End with a message that may hold names of files, as a shell's pattern gave them."""
+        super().error(visible(message))
+
+
 def _screen_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="hlo-tui", description=_SCREEN, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("path", type=Path, metavar="PATH", help="a dump directory, or one file")
@@ -65,7 +89,7 @@ def _screen_parser() -> argparse.ArgumentParser:
 
 
 def _command_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="hlo-tui")
+    parser = _Parser(prog="hlo-tui")
     commands = parser.add_subparsers(required=True)
 
     listing = commands.add_parser("list", help="modules, stages, passes and side files of a dump")
@@ -147,8 +171,11 @@ def _list(parsed: argparse.Namespace) -> int:
 
     found = listing.load(parsed.path)
     print(json.dumps(listing.to_json(found)) if parsed.json else listing.to_text(found))
-    if parsed.path.is_dir():
-        for line in doctor.explain_empty(parsed.path) or doctor.remarks(found.catalog, str(parsed.path)):
+    if not found.log and found.catalog.modules:
+        for line in doctor.remarks(found.catalog, str(parsed.path)):
+            _say(line)
+    elif parsed.path.is_dir():
+        for line in doctor.explain_empty(parsed.path):
             _say(line)
     return 0
 
@@ -263,4 +290,6 @@ def _open_screen(parsed: argparse.Namespace) -> int:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)
+    """Write a message, safe for a terminal: names of files and of modules are in it."""
+    with contextlib.suppress(OSError):
+        print("\n".join(map(visible, text.split("\n"))), file=sys.stderr)

@@ -215,3 +215,50 @@ def test_every_dump_directory_of_the_collection_is_listed() -> None:
     for directory in sorted((corpus_dir() / "dumps").iterdir()):
         found = json.loads(run("list", "--json", directory).stdout)
         assert found["unrecognised"] == [], directory.name
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("list", "no\x1b[2J"),
+        ("show", "no\x1b[2J"),
+        ("replay", "no\x1b[2J"),
+        ("show", "--member", "\x1b[2J", "file"),
+        ("show", "file", "\x1b[2J"),
+        ("show", "file", "a", "\x1b[2J"),
+        ("--theme", "\x1b[2J", "a", "b\x1b[2J"),
+    ],
+)
+def test_names_that_a_person_gives_do_not_come_back_as_escapes(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    (tmp_path / "file").write_bytes(program("product").read_bytes())
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", ["list", "show"])
+def test_a_terminal_without_the_signs_gets_others(tmp_path: Path, command: str) -> None:
+    (tmp_path / "module_0001.a\nb.before_optimizations.txt").write_text("HloModule a\x07b\n")
+    target = tmp_path if command == "list" else next(tmp_path.iterdir())
+    done = run(command, target, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0, done.stderr
+    assert "a?b" in done.stdout
+
+
+@pytest.mark.parametrize("command", [("list", "--json"), ("show",), ("show", "--json")])
+def test_output_that_cannot_be_written_is_no_traceback(command: tuple[str, ...]) -> None:
+    target = REPLAY if command[0] == "list" else program("product")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "hlo_tui", *command, str(target)],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1:] == ["hlo-tui: [Errno 28] No space left on device"]
+
+
+def test_names_of_any_bytes_are_looked_for() -> None:
+    done = run("show", program("product"), b"\xff".decode("utf-8", "surrogateescape"))
+    assert (done.returncode, "no instruction" in done.stderr) == (2, True)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from hlo_tui.hlo.instruction import Instruction, parse_instruction
-from hlo_tui.hlo.landmarks import NameIndex
+from hlo_tui.hlo.landmarks import NameIndex, name_bytes
 from hlo_tui.hlo.lines import LineIndex
 from hlo_tui.hlo.outline import Computation, Outline
 from hlo_tui.hlo.source import Source
@@ -106,7 +106,7 @@ class Body:
 
     def users(self, name: str) -> tuple[Instruction, ...]:
         """The instructions that have `name` as an operand, in the order of the text."""
-        pattern = re.compile(re.escape(name.encode()) + rb"(?![\w.\-])")
+        pattern = re.compile(re.escape(name_bytes(name)) + rb"(?![\w.\-])")
         places = set()
         for first, last in self._lines.blocks(self.computation.line, self.computation.last, _BLOCK):
             base = self._lines.start(first)
@@ -132,7 +132,7 @@ class _ByName(Mapping[str, Instruction]):
         self._index = NameIndex(array("q", map(hash, body.names())))
 
     def __getitem__(self, name: str) -> Instruction:
-        for index in self._index.find(name.encode()):
+        for index in self._index.find(name):
             instruction = self._body.at(index)
             if instruction is not None and instruction.name == name:
                 return instruction

@@ -31,10 +31,10 @@ class NameIndex:
         self._hashes = hashes
         self._order = array("I", sorted(range(len(hashes)), key=hashes.__getitem__))
 
-    def find(self, name: bytes) -> Sequence[int]:
+    def find(self, name: str) -> Sequence[int]:
         """The positions that hold the hash of `name`, lowest first; however many they are, in no time."""
         hashes = self._hashes
-        wanted = hash(name)
+        wanted = hash(name_bytes(name))
         begin = bisect_left(self._order, wanted, key=hashes.__getitem__)
         end = bisect_right(self._order, wanted, begin, key=hashes.__getitem__)
         return memoryview(self._order)[begin:end]
@@ -210,6 +210,11 @@ class Landmarks:
         self.callees.append(callee)
         self.call_lines.append(line)
         self.call_keys.append(code)
+
+
+def name_bytes(name: str) -> bytes:
+    """A name as it stands in the text; a person may ask for one that no text can hold."""
+    return name.encode("utf-8", "surrogatepass")
 
 
 def nested_name(place: int) -> str:

@@ -12,6 +12,7 @@ from hlo_tui.hlo.body import Body
 from hlo_tui.hlo.frames import SourceFrame, StackFrames, inline_frame
 from hlo_tui.hlo.header import Header
 from hlo_tui.hlo.instruction import Instruction
+from hlo_tui.hlo.landmarks import name_bytes
 from hlo_tui.hlo.lines import LineIndex
 from hlo_tui.hlo.outline import Computation, Outline, scan
 from hlo_tui.hlo.source import Source
@@ -130,7 +131,7 @@ class Module:
         return tuple(self._named(name))
 
     def _named(self, name: str) -> Iterator[Instruction]:
-        pattern = re.compile(re.escape(name.encode()) + rb"\s*=(?!=)")
+        pattern = re.compile(re.escape(name_bytes(name)) + rb"\s*=(?!=)")
         line = self.search(pattern)
         while line is not None:
             for computation in self._outline.all_at_line(line):

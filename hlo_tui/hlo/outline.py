@@ -147,7 +147,7 @@ class Outline:
 
     def by_name(self, name: str) -> Computation | None:
         """The first computation called `name` (without percent sign), or None."""
-        for index in self._names.find(name.encode()):
+        for index in self._names.find(name):
             computation = self.computations[index]
             if computation.name == name:
                 return computation
@@ -214,7 +214,7 @@ class Outline:
         `most` limits how many are given.
         """
         marks = self._marks
-        found = self._callees.find(computation.name.encode())[:most]
+        found = self._callees.find(computation.name)[:most]
         return [(marks.call_lines[at], CALL_ATTRIBUTES[marks.call_keys[at]]) for at in found]
 
     def kind(self, computation: Computation) -> str:
