@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from hlo_tui.errors import EngineError
+from hlo_tui.replay.atwork import Doing, Phase
 from hlo_tui.replay.evaluate import Evaluator
 from hlo_tui.replay.inputs import Inputs
+from hlo_tui.replay.limits import Room, estimate
 from hlo_tui.replay.lowering import Cannot
+from hlo_tui.replay.program import DRAWN
 from hlo_tui.replay.slices import Slice, SliceModule, value_shape
 from hlo_tui.replay.values import Difference, compare, find_unknown
 
 Json = dict[str, Any]
 
-# They go on from a state of the process: a second run gives other numbers.
-_DRAWN_ANEW = frozenset({"rng", "rng-get-and-update-state"})
-
 
 class Checks:
     """What is said at the end about the outputs."""
 
-    def __init__(self, evaluator: Evaluator, inputs: Inputs) -> None:
+    def __init__(
+        self, evaluator: Evaluator, inputs: Inputs, room: Callable[[], Room] = lambda: Room()
+    ) -> None:
         self._evaluator = evaluator
         self._inputs = inputs
+        self._room = room
         self._checked: tuple[Any, Json] | None = None
 
     def report(self, outputs: Any) -> Json:
@@ -48,11 +52,14 @@ class Checks:
             return "values were changed by hand"
         if evaluator.supplies.used:
             return "values were supplied"
-        if any(op.opcode in _DRAWN_ANEW for c in evaluator.program.reachable() for op in c.ops):
+        if Doing(Phase.CHECK, evaluator.program.entry.name).key() in evaluator.refused:
+            return "XLA ended the process on the whole module"
+        if any(op.opcode in DRAWN for c in evaluator.program.reachable() for op in c.ops):
             return "a second run draws other random numbers"
         if find_unknown(outputs) is not None or evaluator.unknown:
             return "some values are unknown"
-        return ""
+        needs = estimate(evaluator.program, evaluator.backend.replicas, entered=False)
+        return self._room().lacks(needs.live)
 
     def run_whole(self) -> Any:
         """The outputs of one run of the whole module, as XLA compiles it in one piece.
@@ -62,7 +69,8 @@ class Checks:
         """
         evaluator = self._evaluator
         entry = evaluator.program.entry
-        evaluator.note("running the whole module once, to check")
+        doing = Doing(Phase.CHECK, entry.name)
+        evaluator.board.mark(doing.record())
         ops = [op.index for op in entry.ops if op.opcode != "parameter"]
         module = SliceModule(evaluator.program, evaluator.topology, evaluator.backend.replicas)
         text = module.cut(entry, ops, entry.parameters, [entry.root])

@@ -14,10 +14,14 @@ from typing import Any
 
 from hlo_tui.errors import EngineError
 from hlo_tui.hlo.visible import decode
+from hlo_tui.replay.atwork import Board, Doing
+from hlo_tui.replay.guard import Guard
 from hlo_tui.replay.protocol import Closed, receive, send
 
 Json = dict[str, Any]
 STDERR_LINES = 200
+# The one request that has no answer of its own.
+INTERRUPT = "interrupt"
 
 
 class Client:
@@ -26,17 +30,32 @@ class Client:
     `on_message` gets every message of the worker, `on_exit` the exit status once it is gone (negative: the
     signal);
     both are called on threads of the client.
+
+    Attributes:
+        ended: why this side ended the worker; empty where it did not.
     """
 
-    def __init__(self, on_message: Callable[[Json], None], on_exit: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        on_message: Callable[[Json], None],
+        on_exit: Callable[[int], None],
+        memory_limit: int | None = None,
+    ) -> None:
+        """Start a worker; it may hold `memory_limit` bytes, or as much as is free."""
+        self.ended = ""
         self._on_message = on_message
         self._on_exit = on_exit
         self._ids = itertools.count(1)
         self._lock = threading.Lock()
         self._stderr: collections.deque[str] = collections.deque(maxlen=STDERR_LINES)
+        self._under_way: set[int] = set()
         environment = {k: v for k, v in os.environ.items() if k not in _NOT_INHERITED}
+        self._board_file = Board.file()
+        descriptor = self._board_file.fileno()
+        self._board = Board(descriptor)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "hlo_tui.replay.worker"],
+            [sys.executable, "-m", "hlo_tui.replay.worker", str(descriptor)],
+            pass_fds=(descriptor,),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -44,6 +63,7 @@ class Client:
             # A key at the terminal signals the foreground group: the worker is not in it.
             start_new_session=True,
         )
+        self._guard = Guard(self._process.pid, memory_limit, self.kill)
         self._drain = threading.Thread(target=self._read_stderr, daemon=True)
         self._drain.start()
         self._listener = threading.Thread(target=self._listen, daemon=True)
@@ -63,6 +83,9 @@ class Client:
         assert self._process.stdin is not None
         with self._lock:
             identity = next(self._ids)
+            if method != INTERRUPT:
+                self._under_way.add(identity)
+                self._guard.work(True)
             try:
                 send(self._process.stdin, {"id": identity, "method": method, "params": params})
             except Closed as error:
@@ -71,9 +94,14 @@ class Client:
                 ) from error
         return identity
 
-    def kill(self) -> None:
+    def doing(self) -> list[Doing]:
+        """What the worker is doing, or was at its death."""
+        return self._board.read()
+
+    def kill(self, reason: str = "") -> None:
         """End the worker now."""
         if self._process.poll() is None:
+            self.ended = self.ended or reason
             self._process.kill()
 
     def close(self) -> None:
@@ -91,19 +119,28 @@ class Client:
         assert self._process.stdin is not None
         try:
             while True:
-                self._on_message(receive(self._process.stdout))
+                message = receive(self._process.stdout)
+                self._answered(message.get("id"))
+                self._on_message(message)
         except Closed:
             pass
         self.kill()
         status = self._process.wait()
+        self._guard.stop()
         self._drain.join(timeout=1)
-        for stream in (self._process.stdout, self._process.stdin):
+        for stream in (self._process.stdout, self._process.stdin, self._board_file):
             try:
                 stream.close()
             except OSError:
                 # The pipe broke with a message still in it; the worker that should have read it is gone.
                 continue
         self._on_exit(status)
+
+    def _answered(self, identity: object) -> None:
+        with self._lock:
+            if isinstance(identity, int):
+                self._under_way.discard(identity)
+                self._guard.work(bool(self._under_way))
 
     def _read_stderr(self) -> None:
         assert self._process.stderr is not None

@@ -16,6 +16,7 @@ from hlo_tui.replay.finite import flags_of
 from hlo_tui.replay.frames import Frame
 from hlo_tui.replay.grain import Grain
 from hlo_tui.replay.inputs import Inputs
+from hlo_tui.replay.limits import Room
 from hlo_tui.replay.program import APPLIED, CONTROL_FLOW, Computation, Program, trip_count
 from hlo_tui.replay.slices import SliceCache
 from hlo_tui.replay.stops import LOG, is_logged, logged, source_of
@@ -52,6 +53,7 @@ class Debugger:
         self.topology = topology
         self.evaluator = Evaluator(program, backend, cache, topology, grain, refused)
         self.on_log: Callable[[Json], None] = lambda _: None
+        self.room = Room()
         self._entry = Frame(program.entry, inputs.values)
         self._stops = ActiveStops(self.evaluator, program)
         self._logged = logged(program)
@@ -61,7 +63,8 @@ class Debugger:
         self._walker.accept = self._accept
         self._walker.enters = self._stops.enters
         self.spot = self._walker.start()
-        self._checks = Checks(self.evaluator, inputs)
+        self.evaluator.keeper.standing = lambda: (self.spot.frame, self.spot.index)
+        self._checks = Checks(self.evaluator, inputs, lambda: self.room)
 
     # Stops.
 
@@ -188,7 +191,7 @@ class Debugger:
         self.evaluator.changes = NO_CHANGES
         self.evaluator.unknown.clear()
         self._logged_until = (-2,)
-        self._checks = Checks(self.evaluator, inputs)
+        self._checks = Checks(self.evaluator, inputs, lambda: self.room)
         self._entry = self._walker.entry = Frame(self.program.entry, inputs.values)
         self.spot = self._walker.start()
 

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from hlo_tui.errors import EngineError
-from hlo_tui.replay.changes import NO_CHANGES
+from hlo_tui.replay.ahead import Ahead
+from hlo_tui.replay.atwork import Board, Doing, Phase
+from hlo_tui.replay.changes import NO_CHANGES, Place
 from hlo_tui.replay.collectives import ONE_DEVICE, Topology
 from hlo_tui.replay.frames import MISSING, Frame
 from hlo_tui.replay.grain import Grain, Interrupted
-from hlo_tui.replay.hostops import host_function
+from hlo_tui.replay.hostops import HOSTED, host_function
+from hlo_tui.replay.keeping import Active, Keeper
+from hlo_tui.replay.limits import value_bytes
+from hlo_tui.replay.loops import holding, never_ends
 from hlo_tui.replay.lowering import Cannot
 from hlo_tui.replay.program import CONTROL_FLOW, Computation, Op, Program
 from hlo_tui.replay.runs import Runs
-from hlo_tui.replay.slices import Slice, SliceCache, SliceModule, value_shape
+from hlo_tui.replay.slices import Piece, Slice, SliceCache, SliceModule, value_shape
 from hlo_tui.replay.supplies import NotGiven, Supplies
-from hlo_tui.replay.values import Unknown, each_replica, find_unknown
+from hlo_tui.replay.values import Unknown, compare, each_replica, find_unknown
 from hlo_tui.replay.xla import Backend
 
 Step = Callable[[Frame], Any]
@@ -57,7 +63,7 @@ class Evaluator:
         self.grain = grain
         self.refused = refused or {}
         self.holds: Callable[[Computation], bool] = lambda _: False
-        self.note: Callable[..., None] = lambda _text, _computation="", _instruction="": None
+        self.board = Board()
         self.interrupted = False
         self.unknown: dict[tuple[str, str], str] = {}
         self.driven = DRIVEN
@@ -65,9 +71,20 @@ class Evaluator:
         self.supplies = Supplies(program)
         self.steps = 0
         self._steps: dict[int, list[Step | None]] = {}
-        self._units: dict[tuple[int, int], Step] = {}
+        self._sizes: dict[int, list[int]] = {}
+        self._drawn: dict[Place, tuple[tuple[Any, ...], Any]] = {}
         self.runs = Runs(self)
+        self.ahead = Ahead(self, 1)
+        self.keeper = Keeper(self.sizes)
+        self.keeper.fixed = lambda: (given for pair in self._drawn.values() for given in pair)
+        self._kept = 0
+        self._room = 0
         self._host_moves = backend.devices[0].platform == "cpu"
+
+    def at_work(self, board: Board, threads: int) -> None:
+        """Say on a board what is being done, and compile with so many threads; before anything is computed."""
+        self.board = board
+        self.ahead = Ahead(self, threads)
 
     # Values.
 
@@ -84,18 +101,44 @@ class Evaluator:
         self.steps += len(needed)
         if frame.computation.id in self.changes.computations:
             self.changes.apply(frame, needed)
-        if self.grain is Grain.WHOLE and self._stretch(frame, needed):
-            return env[index]
-        steps = self._steps_of(frame.computation)
-        for j in needed:
+        active = Active(frame, needed)
+        self.keeper.active.append(active)
+        try:
+            if self.grain is not Grain.WHOLE or not self._stretch(frame, needed):
+                self.ahead.prepare(frame.computation, needed)
+                self._step_through(active)
+        finally:
+            self.keeper.active.pop()
+        return env[index]
+
+    def _step_through(self, active: Active) -> None:
+        frame, env = active.frame, active.frame.env
+        steps, sizes = self._steps_of(frame.computation), self.sizes(frame.computation)
+        for position, j in enumerate(active.needed):
             if env[j] is MISSING:
                 if self.interrupted:
                     raise Interrupted
+                active.position = position
                 step = steps[j]
                 if step is None:
                     step = steps[j] = self._make_step(frame.computation, j)
                 env[j] = step(frame)
-        return env[index]
+                self._kept += sizes[j]
+                if self._kept > self._room:
+                    self._sweep()
+
+    def _sweep(self) -> None:
+        """Forget values where more may be kept than the budget allows; the sum of the sizes is only a bound."""
+        self._kept = self.keeper.sweep()
+        self._room = max(self.keeper.budget, self._kept + self._kept // 4)
+
+    def sizes(self, computation: Computation) -> list[int]:
+        """The bytes of each instruction's value, on all devices."""
+        sizes = self._sizes.get(computation.id)
+        if sizes is None:
+            devices = self.backend.replicas
+            sizes = self._sizes[computation.id] = [value_bytes(op) * devices for op in computation.ops]
+        return sizes
 
     def root(self, frame: Frame) -> Any:
         """The value of a frame's root."""
@@ -135,7 +178,7 @@ class Evaluator:
     def forget(self) -> None:
         """Forget how values are computed; compiled slices stay."""
         self._steps.clear()
-        self._units.clear()
+        self.ahead.forget()
 
     # One instruction.
 
@@ -158,7 +201,7 @@ class Evaluator:
             source = op.operands[0] if op.operands else -1
             return lambda frame: frame.env[source] if source >= 0 else None
         if op.enterable:
-            return lambda frame: self._enterable_value(frame, index)
+            return self._enterable_step(computation, op)
         return self._computed_step(computation, op)
 
     def _given_value(self, frame: Frame, op: Op, given: Step) -> Any:
@@ -166,6 +209,20 @@ class Evaluator:
             return given(frame)
         except NotGiven as error:
             return self.became_unknown(frame.computation, op, str(error))
+
+    def made(self, computation: Computation, index: int) -> bool:
+        """Whether an instruction was computed before, so that all that it needs is compiled."""
+        return self._steps_of(computation)[index] is not None
+
+    def compiles(self, computation: Computation, op: Op) -> bool:
+        """Whether an instruction's own value comes from a compiled slice."""
+        if op.opcode in _NOT_COMPILED or (computation.name, op.name) in self.refused:
+            return False
+        if self.supplies.step(op) is not None:
+            return False
+        if op.enterable:
+            return not self.driven_here(op)
+        return not (self._host_moves and op.opcode in HOSTED)
 
     def _element_step(self, op: Op) -> Step:
         source, position = op.operands[0], op.proto.tuple_index
@@ -182,13 +239,51 @@ class Evaluator:
         if host is not None:
             return self._host_step(op, host)
         try:
-            compiled = self._compile(computation, [op.index], sorted(set(op.operands)), [op.index])
+            piece = self.ahead.taken(computation, op) or self.piece(computation, op)
+            self.board.mark(Doing(Phase.COMPILE, computation.name, op.name).record())
+            compiled = self._compiled(piece)
         except (Cannot, EngineError) as error:
             if op.enterable:
                 # What cannot be computed is somewhere inside: the rest of it can.
                 return lambda frame: self.runs.value(frame, op.index)
             return self._unknown_step(computation, op, _reason(error))
-        return self._compiled_step(computation, op, compiled)
+        step = self._compiled_step(computation, op, compiled)
+        return self._drawn_step(op, step) if self.program.draws(op) else step
+
+    def piece(self, computation: Computation, op: Op) -> Piece:
+        """One instruction cut out.
+
+        Raises:
+            lowering.Cannot: it has no plain form here.
+        """
+        return self._cut(computation, [op.index], sorted(set(op.operands)), [op.index])
+
+    def _cut(
+        self, computation: Computation, ops: list[int], live_in: list[int], live_out: list[int]
+    ) -> Piece:
+        module = SliceModule(self.program, self.topology, self.backend.replicas)
+        text = module.cut(computation, ops, live_in, live_out)
+        ins = [value_shape(computation.ops[i]) for i in live_in]
+        outs = [value_shape(computation.ops[i]) for i in live_out]
+        return Piece(text, ins, outs, module.omitted)
+
+    def _compiled(self, piece: Piece) -> Slice:
+        return Slice(self.cache.get(piece.module), piece.ins, piece.outs, piece.omitted)
+
+    def _drawn_step(self, op: Op, step: Step) -> Step:
+        """A step whose value is drawn once: the next run would draw another one."""
+        operands = op.operands
+
+        def once(frame: Frame) -> Any:
+            given = tuple(frame.env[o] for o in operands)
+            place = (tuple(frame.path()), op.index)
+            before, value = self._drawn.get(place, (None, None))
+            if before is None or not compare(before, given).exact:
+                value = step(frame)
+                self._drawn[place] = (given, value)
+            return value
+
+        return once
 
     def _host_step(self, op: Op, host: Callable[..., Any]) -> Step:
         operands = op.operands
@@ -206,7 +301,8 @@ class Evaluator:
 
     def _compiled_step(self, computation: Computation, op: Op, compiled: Slice) -> Step:
         live_in = sorted(set(op.operands))
-        put = self.backend.put
+        put, mark = self.backend.put, self.board.mark
+        record = Doing(Phase.RUN, computation.name, op.name).record()
 
         def step(frame: Frame) -> Any:
             env = frame.env
@@ -223,6 +319,7 @@ class Evaluator:
                     if found is not None:
                         return found
                 values.append(value)
+            mark(record)
             try:
                 return compiled(values)[0]
             except EngineError as error:
@@ -237,20 +334,6 @@ class Evaluator:
         self.unknown[computation.name, op.name] = reason
         return Unknown(f"{op.name}: {reason}", op.name)
 
-    def _compile(
-        self, computation: Computation, ops: list[int], live_in: list[int], live_out: list[int]
-    ) -> Slice:
-        if len(ops) > 1:
-            self.note(f"compiling {len(ops)} instructions of {computation.name}", computation.name)
-        else:
-            name = computation.ops[ops[0]].name
-            self.note(f"compiling {name} in {computation.name}", computation.name, name)
-        module = SliceModule(self.program, self.topology, self.backend.replicas)
-        text = module.cut(computation, ops, live_in, live_out)
-        ins = [value_shape(computation.ops[i]) for i in live_in]
-        outs = [value_shape(computation.ops[i]) for i in live_out]
-        return Slice(self.cache.get(text), ins, outs, module.omitted)
-
     # A stretch in one piece.
 
     def _stretch(self, frame: Frame, needed: list[int]) -> bool:
@@ -262,10 +345,10 @@ class Evaluator:
                 continue
             if op.opcode == "parameter":
                 env[j] = frame.arguments[op.proto.parameter_number]
-            elif self._driven_here(frame, j) or self.supplies.step(op) is not None:
+            elif self.driven_here(op) or self.program.draws(op) or self.supplies.step(op) is not None:
                 for operand in op.operands:
                     self.value(frame, operand)
-                env[j] = self._make_step(computation, j)(frame)
+                env[j] = self._alone(frame, j)
         ops = [j for j in needed if env[j] is MISSING]
         if not ops:
             return True
@@ -274,21 +357,34 @@ class Evaluator:
         users = computation.users
         target = needed[-1]
         live_out = [j for j in ops if j == target or any(user not in inside for user in users[j])]
-        if any(find_unknown(env[o]) for o in live_in):
+        doing = Doing(Phase.STRETCH, computation.name, computation.ops[target].name)
+        if any(find_unknown(env[o]) for o in live_in) or doing.key() in self.refused:
             return False
         try:
-            results = self._compile(computation, ops, live_in, live_out)([env[o] for o in live_in])
+            piece = self._cut(computation, ops, live_in, live_out)
+            self.board.mark(doing.record())
+            results = self._compiled(piece)([env[o] for o in live_in])
         except (Cannot, EngineError):
             return False
+        sizes = self.sizes(computation)
         for j, result in zip(live_out, results, strict=True):
             env[j] = result
+            self._kept += sizes[j]
+        if self._kept > self._room:
+            self._sweep()
         return True
+
+    def _alone(self, frame: Frame, index: int) -> Any:
+        steps = self._steps_of(frame.computation)
+        step = steps[index]
+        if step is None:
+            step = steps[index] = self._make_step(frame.computation, index)
+        return step(frame)
 
     # Instructions with computations of their own.
 
-    def _driven_here(self, frame: Frame, index: int) -> bool:
+    def driven_here(self, op: Op) -> bool:
         """Whether an instruction's value comes from its child frames rather than from one compiled slice."""
-        op = frame.computation.ops[index]
         if not op.enterable:
             return False
         apart = self.changes.computations | self.supplies.computations
@@ -296,23 +392,33 @@ class Evaluator:
             return True
         if op.opcode not in CONTROL_FLOW:
             return False
-        if self.grain is Grain.UNIT:
+        if self.grain is Grain.UNIT or self.goes_on(op):
             return True
         return any(self.holds(self.program.computation(c)) for c in op.called)
 
-    def _enterable_value(self, frame: Frame, index: int) -> Any:
-        operands = frame.computation.ops[index].operands
-        if self._driven_here(frame, index) or any(find_unknown(frame.env[o]) for o in operands):
-            return self.runs.value(frame, index)
-        return self._computed_value(frame, index)
+    def goes_on(self, op: Op) -> bool:
+        """Whether an instruction is a loop that never ends, or has one inside."""
+        if op.opcode == "while" and never_ends(op):
+            return True
+        return any(called in self._unending for called in op.called)
 
-    def _computed_value(self, frame: Frame, index: int) -> Any:
-        place = (frame.computation.id, index)
-        step = self._units.get(place)
-        if step is None:
-            op = frame.computation.ops[index]
-            step = self._units[place] = self._computed_step(frame.computation, op)
-        return step(frame)
+    @cached_property
+    def _unending(self) -> frozenset[int]:
+        return holding(self.program)
+
+    def _enterable_step(self, computation: Computation, op: Op) -> Step:
+        """A step that decides each time; stops and changes that are set meanwhile count."""
+        compiled: list[Step] = []
+        operands = op.operands
+
+        def step(frame: Frame) -> Any:
+            if self.driven_here(op) or any(find_unknown(frame.env[o]) for o in operands):
+                return self.runs.value(frame, op.index)
+            if not compiled:
+                compiled.append(self._computed_step(computation, op))
+            return compiled[0](frame)
+
+        return step
 
     def rest_compiled(self, frame: Frame, op: Op, carry: Any) -> Any:
         """The value of a loop that is compiled in one piece from the iteration on into which `carry` goes.
@@ -320,9 +426,10 @@ class Evaluator:
         Raises:
             EngineError: XLA refuses it.
         """
-        self.note(f"{op.name} in {frame.computation.name}: the rest of the loop runs compiled")
-        compiled = self._compile(frame.computation, [op.index], list(op.operands), [op.index])
-        return compiled([carry])[0]
+        computation = frame.computation
+        piece = self._cut(computation, [op.index], list(op.operands), [op.index])
+        self.board.mark(Doing(Phase.RUN, computation.name, op.name).record())
+        return self._compiled(piece)([carry])[0]
 
 
 _PASS = frozenset(
@@ -331,6 +438,9 @@ _PASS = frozenset(
         "async-update", "async-done", "all-reduce-done", "all-gather-done", "collective-permute-done",
     }
 )  # fmt: skip
+
+
+_NOT_COMPILED = _PASS | {"parameter", "tuple", "get-tuple-element"}
 
 
 def _reason(error: Exception) -> str:

@@ -94,15 +94,26 @@ class Loop:
 
     def keep(self, iteration: int, value: Any) -> None:
         """Remember what goes into an iteration, as long as there is room."""
-        self._newest = max(self._newest, iteration)
-        if iteration % self._stride and iteration < self._newest:
+        before = self._newest
+        if iteration % self._stride and iteration < before:
             return
         self.carries[iteration] = value
+        if iteration > before:
+            self._newest = iteration
+            if before % self._stride:
+                self.carries.pop(before, None)
         if len(self.carries) > self.KEPT:
+            self.thin()
+
+    def thin(self) -> bool:
+        """Forget every other of the kept values, but the first and the newest; whether there was any to forget."""
+        before = len(self.carries)
+        if before > 2:
             self._stride *= 2
             self.carries = {
                 k: v for k, v in self.carries.items() if k % self._stride == 0 or k == self._newest
             }
+        return before > 2
 
     def nearest(self, iteration: int) -> int:
         """The last iteration not after this one whose value is kept."""

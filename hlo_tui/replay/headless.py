@@ -75,13 +75,12 @@ class Replay:
 
     def _continue(self, session: Session) -> State:
         """To the next stop; where XLA ends the process on an instruction, again without that instruction."""
-        left_out = -1
         while True:
+            lessons = session.lessons
             session.move("continue")
             state = session.wait()
-            if state.status != "dead" or session.left_out <= left_out:
+            if state.status != "dead" or session.lessons == lessons:
                 return self._checked(session)
-            left_out = session.left_out
 
     def _checked(self, session: Session) -> State:
         state = session.wait()

@@ -114,3 +114,6 @@ _MAKERS: dict[str, Callable[[Op, Sequence[pb.ShapeProto]], Function | None]] = {
     "iota": _iota,
     "bitcast": _bitcast,
 }
+
+# Opcodes that are done here, but for a few element types.
+HOSTED = frozenset(_MAKERS)

@@ -17,6 +17,7 @@ from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import collectives, newer, xla
 from hlo_tui.replay.collectives import ONE_DEVICE, Topology
 from hlo_tui.replay.inputs import Inputs, Placement, from_npz, made, parameters, recorded
+from hlo_tui.replay.limits import Room
 from hlo_tui.replay.making import PRESETS
 from hlo_tui.replay.program import Program
 from hlo_tui.replay.sharding import from_op_sharding
@@ -59,20 +60,21 @@ class Target:
         return program
 
 
-def open_target(path: Path, member: str | None = None) -> Target:
+def open_target(path: Path, member: str | None = None, room: Room | None = None) -> Target:
     """Read a module for a replay.
 
     Args:
         path: HLO text, or any of the proto forms.
         member: which module, where a file holds several.
+        room: what memory the constants may take that the text leaves out.
 
     Raises:
         HloTuiError: it cannot be read.
-        EngineError: XLA does not accept it.
+        EngineError: XLA does not accept it, or it needs too much memory.
     """
     if loading.is_proto(path):
         return _from_proto(path)
-    return _from_text(path, loading.open_document(path, member))
+    return _from_text(path, loading.open_document(path, member), room or Room())
 
 
 def _from_proto(path: Path) -> Target:
@@ -90,23 +92,29 @@ def _proto_topology(module: pb.HloModuleProto, partitions: int) -> Topology:
     return Topology(1, max(partitions, 1))
 
 
-def _from_text(path: Path, document: loading.Document) -> Target:
+def _from_text(path: Path, document: loading.Document, room: Room) -> Target:
     module = Module(document.source)
     outline = module.scan()
     header = outline.header
     # XLA reads its flags at its first use in a process: they have to be set before the parser runs.
     topology = Topology(header.replica_count, header.num_partitions)
     xla.set_flags(topology.devices)
-    text = document.source.read(0, document.source.size)
-    parsed, left_out = newer.parse(text)
-    target = Target(path, pb.HloModuleProto.FromString(parsed), topology)
-    if left_out:
-        target.reasons.append(f"attributes that this XLA does not know are left out: {', '.join(left_out)}")
-    elided = []
+    order: dict[str, list[str]] = {}
+    elided: list[tuple[str, str]] = []
+    count = 0
     for computation in outline.computations:
         instructions = module.body(computation).instructions
-        target.order[computation.name] = [instruction.name for instruction in instructions]
-        elided += [(computation.name, i.name) for i in instructions if i.elided]
+        order[computation.name] = [instruction.name for instruction in instructions]
+        empty = [instruction for instruction in instructions if instruction.elided]
+        elided += [(computation.name, instruction.name) for instruction in empty]
+        count += sum(instruction.shape.byte_size for instruction in empty)
+    # The parser makes elements for what the text leaves out.
+    room.check_bytes(count, "constants that the text leaves out")
+    text = document.source.read(0, document.source.size)
+    parsed, left_out = newer.parse(text)
+    target = Target(path, pb.HloModuleProto.FromString(parsed), topology, order)
+    if left_out:
+        target.reasons.append(f"attributes that this XLA does not know are left out: {', '.join(left_out)}")
     restore_names(target.module, target.order)
     if elided:
         _fill_elided(target, elided)

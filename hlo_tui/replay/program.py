@@ -17,6 +17,8 @@ APPLIED = frozenset(
     }
 )  # fmt: skip
 CONTROL_FLOW = frozenset({"call", "while", "conditional"})
+# They go on from a state of the process: a second run gives other numbers.
+DRAWN = frozenset({"rng", "rng-get-and-update-state"})
 
 
 class Op:
@@ -185,6 +187,19 @@ class Program:
                 seen.add(identity)
                 stack.append((identity, True))
                 stack.extend((c, False) for op in self.computation(identity).ops for c in op.called)
+
+    def draws(self, op: Op) -> bool:
+        """Whether an instruction's value, or one inside what it calls, is drawn anew each time it is run."""
+        return op.opcode in DRAWN or any(called in self._drawing for called in op.called)
+
+    @cached_property
+    def _drawing(self) -> frozenset[int]:
+        drawing: set[int] = set()
+        for computation in self.reachable():
+            for op in computation.ops:
+                if op.opcode in DRAWN or any(called in drawing for called in op.called):
+                    drawing.add(computation.id)
+        return frozenset(drawing)
 
     def _order(self, proto: pb.HloComputationProto) -> list[int] | None:
         sequences = self.proto.schedule.sequences

@@ -10,12 +10,15 @@ from hlo_tui.errors import EngineError
 from hlo_tui.replay.applications import sample
 from hlo_tui.replay.frames import Call, Frame, Loop
 from hlo_tui.replay.grain import Grain, Interrupted
+from hlo_tui.replay.loops import never_ends
 from hlo_tui.replay.lowering import Cannot
-from hlo_tui.replay.program import APPLIED, Op, trip_count
+from hlo_tui.replay.program import APPLIED, Op
 from hlo_tui.replay.values import Unknown, find_unknown
 
 if TYPE_CHECKING:
     from hlo_tui.replay.evaluate import Evaluator
+
+_NEVER_ENDS = "the loop never ends: its condition depends on nothing that its body changes"
 
 
 class Runs:
@@ -24,6 +27,7 @@ class Runs:
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
         self._computation = evaluator.program.computation
+        self._never: dict[Op, bool] = {}
 
     def value(self, frame: Frame, index: int) -> Any:
         """The value of an instruction, from the runs of what it calls."""
@@ -90,12 +94,22 @@ class Runs:
     # Loops.
 
     def loop_length(self, frame: Frame, index: int) -> int:
-        """How many times a loop's body runs; it is driven to its end to find out."""
+        """How many times a loop's body runs; it is driven to its end to find out.
+
+        Of one that never ends: how many times it is known to.
+        """
         loop = self.loop(frame, index)
-        while self._condition(frame, index, loop.reached):
+        never = self._never_ends(frame.computation.ops[index])
+        while self._condition(frame, index, loop.reached) and not never:
             if self._evaluator.interrupted:
                 raise Interrupted
         return loop.reached
+
+    def _never_ends(self, op: Op) -> bool:
+        known = self._never.get(op)
+        if known is None:
+            known = self._never[op] = never_ends(op)
+        return known
 
     def loop(self, frame: Frame, index: int) -> Loop:
         """The runs of a while instruction."""
@@ -169,11 +183,11 @@ class Runs:
         endless = self._evaluator.grain is Grain.BODY or any(
             self._evaluator.holds(one) or one.id in self._evaluator.changes.computations for one in called
         )
+        never = self._never_ends(op)
         limit = None if endless else self._evaluator.steps + self._evaluator.driven
         while self._condition(frame, index, loop.reached):
-            if loop.reached % 256 == 0:
-                total = trip_count(op) or "unknown"
-                self._evaluator.note(f"{op.name} in {frame.computation.name}: {loop.reached} of {total}")
+            if never:
+                return self._evaluator.became_unknown(frame.computation, op, _NEVER_ENDS)
             if limit is not None and self._evaluator.steps > limit:
                 limit = None
                 rest = self._rest(frame, op, self._carry(frame, index, loop.reached))

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from hlo_tui.errors import EngineError, HloTuiError
-from hlo_tui.replay.client import Client, describe_exit
+from hlo_tui.replay.client import INTERRUPT, Client, describe_exit
+from hlo_tui.replay.lessons import Lessons
 from hlo_tui.replay.state import Options, State, Stop
 from hlo_tui.replay.stopspec import TAGS, StopSpec, from_json
 
@@ -21,6 +22,7 @@ Json = dict[str, Any]
 # Signals with which XLA itself ends the process: SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV.
 _OWN_FAULT = frozenset({-4, -6, -7, -8, -11})
 _NO_ANSWER = 1.0
+_STARTS_AGAIN = "the next command starts it again at the same place"
 _WORDS = {
     "continue": "running to the next stop",
     "next": "to the next instruction",
@@ -45,8 +47,7 @@ class Session:
         self._state = State(specs=specs)
         self._client: Client | None = None
         self._pending: dict[int, Callable[[Json], None]] = {}
-        self._refused: list[tuple[str, str, str]] = []
-        self._at_work: tuple[str, str] = ("", "")
+        self._lessons = Lessons()
         self._closed = False
         self._position: Json | None = None
         self._changes: list[tuple[Json | None, Json]] = []
@@ -57,9 +58,9 @@ class Session:
         return self._state
 
     @property
-    def left_out(self) -> int:
-        """How many instructions are not run any more, because XLA ended the process on them."""
-        return len(self._refused)
+    def lessons(self) -> Lessons:
+        """What is done otherwise, because XLA ended the process on it before."""
+        return self._lessons
 
     # Commands.
 
@@ -214,13 +215,25 @@ class Session:
             if client is None or self._state.status != "busy":
                 return
             try:
-                client.request("interrupt", {})
+                client.request(INTERRUPT, {})
             except EngineError:
                 return
-            began = self._state.since
-            timer = threading.Timer(_NO_ANSWER, self._kill_if_still, (client, began))
-            timer.daemon = True
-            timer.start()
+            self._later(_NO_ANSWER, self._kill_if_still)
+
+    def _later(self, seconds: float, act: Callable[[Client], None]) -> None:
+        """Do something after a while, if the same thing is still under way."""
+        client, began = self._client, self._state.since
+
+        def now() -> None:
+            with self._lock:
+                state = self._state
+                still = client is self._client and state.status == "busy" and state.since == began
+            if still and client is not None:
+                act(client)
+
+        timer = threading.Timer(seconds, now)
+        timer.daemon = True
+        timer.start()
 
     def close(self) -> None:
         """End the worker; the session is over."""
@@ -261,7 +274,10 @@ class Session:
             "platform": options.platform,
             "supplies": list(options.supplies),
             "standins": options.standins,
-            "refused": self._refused,
+            "refused": self._lessons.refused,
+            "threads": self._lessons.threads,
+            "stored": self._lessons.stored,
+            "allow_memory": options.allow_memory,
         }
 
         def opened(start: Json) -> None:
@@ -269,7 +285,7 @@ class Session:
             self._send_stops(lambda: self._back_to_place(then))
 
         client: Client
-        client = Client(self._message, lambda status: self._gone(client, status))
+        client = Client(self._message, lambda status: self._gone(client, status), options.memory_limit)
         self._client = client
         self._request("open", params, opened)
 
@@ -318,7 +334,6 @@ class Session:
     def _message(self, message: Json) -> None:
         with self._lock:
             if "note" in message:
-                self._at_work = (message["computation"], message["instruction"])
                 self._update(activity=message["note"])
             elif "log" in message:
                 stop = _stop_of(message["log"])
@@ -331,7 +346,6 @@ class Session:
         then = self._pending.pop(message.get("id", 0), None)
         if then is None:
             return
-        self._at_work = ("", "")
         if "result" in message:
             then(message["result"])
         elif message.get("interrupted"):
@@ -396,24 +410,25 @@ class Session:
             self._pending.clear()
             if self._closed:
                 return
-            what = self._state.activity or "waiting"
-            message = f"{describe_exit(status)} while {what}"
-            computation, instruction = self._at_work
-            if status in _OWN_FAULT and instruction:
-                self._refused.append((computation, instruction, "XLA ended the process on it"))
-                message += f"; {instruction} will be left out as unknown"
-            hint = "the next command starts it again at the same place"
-            self._at_work = ("", "")
-            problem = EngineError("the engine died", message, hint)
+            problem = self._death(client, status)
             self._update(
                 status="dead", activity="", problem=problem, stderr=tuple(client.stderr_tail()[-20:])
             )
 
-    def _kill_if_still(self, client: Client, began: float) -> None:
-        with self._lock:
-            still = client is self._client and self._state.status == "busy" and self._state.since == began
-        if still:
-            client.kill()
+    def _death(self, client: Client, status: int) -> EngineError:
+        """Why the worker is gone; what can be learned from it is."""
+        what = self._state.activity or "waiting"
+        if client.ended:
+            return EngineError("the engine was ended", f"{client.ended}, while {what}", _STARTS_AGAIN)
+        message = f"{describe_exit(status)} while {what}"
+        if status in _OWN_FAULT:
+            self._lessons, learned = self._lessons.learn(client.doing(), status)
+            message += f"; {learned}" if learned else ""
+        return EngineError("the engine died", message, _STARTS_AGAIN)
+
+    @staticmethod
+    def _kill_if_still(client: Client) -> None:
+        client.kill("it did not listen")
 
     # States.
 

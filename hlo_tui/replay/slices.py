@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -176,6 +176,22 @@ def _tuple_shape(parts: Sequence[Instruction]) -> pb.ShapeProto:
     return shape
 
 
+class Piece(NamedTuple):
+    """Instructions cut out.
+
+    Attributes:
+        module: the module that computes them; equal pieces have equal ones.
+        ins: shapes of the values that come in.
+        outs: shapes of the values that go out.
+        omitted: numbers of the arrays that go out without being computed.
+    """
+
+    module: bytes
+    ins: list[pb.ShapeProto]
+    outs: list[pb.ShapeProto]
+    omitted: list[int]
+
+
 class Compiled(Protocol):
     """A compiled slice, as the backend gives it: leaf arrays in, leaf arrays out."""
 
@@ -188,25 +204,35 @@ class SliceCache:
     def __init__(self, compile_module: Callable[[bytes], Compiled]) -> None:
         self._compile = compile_module
         self._compiled: dict[bytes, Compiled | EngineError] = {}
-        self.compiles = 0
         self.hits = 0
+
+    @property
+    def compiles(self) -> int:
+        """How many different slices there are."""
+        return len(self._compiled)
+
+    def __contains__(self, module: bytes) -> bool:
+        return module in self._compiled
+
+    def add(self, module: bytes) -> None:
+        """Compile a slice that is not there; several threads may do so at once, each with another slice."""
+        try:
+            self._compiled[module] = self._compile(module)
+        except EngineError as error:
+            # The answer is kept too, so that it is asked only once.
+            self._compiled[module] = error
 
     def get(self, module: bytes) -> Compiled:
         """The compiled form of a slice.
 
         Raises:
-            EngineError: XLA refuses it; the answer is kept too, so it is asked only once.
+            EngineError: XLA refuses it.
         """
-        found = self._compiled.get(module)
-        if found is None:
-            self.compiles += 1
-            try:
-                found = self._compile(module)
-            except EngineError as error:
-                found = error
-            self._compiled[module] = found
-        else:
+        if module in self._compiled:
             self.hits += 1
+        else:
+            self.add(module)
+        found = self._compiled[module]
         if isinstance(found, EngineError):
             raise found
         return found

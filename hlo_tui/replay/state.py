@@ -25,6 +25,9 @@ class Options:
         platform: a PJRT platform; the CPU unless asked for in words.
         supplies: values for what cannot be computed, in the forms of `supplies.FORMS`.
         standins: the person's file of stand-ins; None for the one in their configuration.
+        allow_memory: whether to run what needs more than half of the free memory.
+        memory_limit: bytes that the worker may hold; None for as much as is free.
+        time_limit: seconds that one command may take; None for any time.
     """
 
     path: Path
@@ -35,6 +38,9 @@ class Options:
     platform: str = "cpu"
     supplies: tuple[str, ...] = ()
     standins: str | None = None
+    allow_memory: bool = False
+    memory_limit: int | None = None
+    time_limit: float | None = None
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -11,19 +11,23 @@ import queue
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.replay import looks, standins, xla
 from hlo_tui.replay.arrays import shape_text
+from hlo_tui.replay.atwork import NOTHING, Board, Doing, Phase
 from hlo_tui.replay.debugger import Debugger, Json, read_position
+from hlo_tui.replay.diskcache import DiskCache, StoredSlices, directory
 from hlo_tui.replay.grain import Grain, Interrupted
 from hlo_tui.replay.inputs import parameters
+from hlo_tui.replay.limits import Room, estimate
 from hlo_tui.replay.opening import Target, choose_inputs, open_target
+from hlo_tui.replay.progress import Progress, Words
 from hlo_tui.replay.protocol import Closed, receive, send
-from hlo_tui.replay.slices import SliceCache
+from hlo_tui.replay.slices import Compiled, SliceCache
 from hlo_tui.replay.standins import NO_STAND_INS
 from hlo_tui.replay.stopspec import from_json
 from hlo_tui.replay.supplies import Supplies
@@ -38,12 +42,17 @@ _OUT_OF_MEMORY = EngineError(
 class Worker:
     """Holds one replay and carries out what is asked of it."""
 
-    def __init__(self, out: IO[bytes]) -> None:
+    def __init__(self, out: IO[bytes], board: Board) -> None:
         self._out = out
+        self._board = board
+        self._progress = Progress(self._words(Words(board)), self.say)
         self._debugger: Debugger | None = None
         self._target: Target | None = None
         self._stand_ins = NO_STAND_INS
         self._lock = threading.Lock()
+
+    def _words(self, words: Words) -> Callable[[], str]:
+        return lambda: words.now(None if self._debugger is None else self._debugger.evaluator)
 
     def say(self, message: Json) -> None:
         """Write one message; what runs beside the requests may write as well."""
@@ -57,17 +66,19 @@ class Worker:
 
     def handle(self, request: Json) -> None:
         """Carry out a request and answer it, whatever becomes of it."""
-        identity = request.get("id")
+        answer: Json
+        self._progress.begin()
         try:
-            result = self._dispatch(str(request.get("method")), request.get("params") or {})
+            answer = {"result": self._dispatch(str(request.get("method")), request.get("params") or {})}
         except Interrupted:
-            self.say({"id": identity, "interrupted": True})
+            answer = {"interrupted": True}
         except HloTuiError as error:
-            self.say({"id": identity, "error": _written(error)})
+            answer = {"error": _written(error)}
         except MemoryError:
-            self.say({"id": identity, "error": _written(_OUT_OF_MEMORY)})
-        else:
-            self.say({"id": identity, "result": result})
+            answer = {"error": _written(_OUT_OF_MEMORY)}
+        self._board.mark(NOTHING)
+        self._progress.end()
+        self.say({"id": request.get("id"), **answer})
 
     def _dispatch(self, method: str, params: Json) -> Json:
         if method == "open":
@@ -103,18 +114,23 @@ class Worker:
         raise HloTuiError("an unknown request", method)
 
     def _open(self, params: Json) -> Json:
-        target = open_target(Path(params["path"]), params.get("member"))
+        self._board.mark(Doing(Phase.PARSE).record())
+        room = Room(params["allow_memory"])
+        target = open_target(Path(params["path"]), params.get("member"), room)
         program = target.program()
-        devices = target.topology.devices
+        devices, grain = target.topology.devices, Grain(params["grain"])
+        room.check(estimate(program, devices, grain is Grain.BODY))
         backend = xla.start(params["platform"], devices)
         inputs = choose_inputs(target, program, params["inputs"], params["seed"])
         refused = {(c, i): reason for c, i, reason in params["refused"]}
-        cache = SliceCache(backend.compile)
-        grain, watched = Grain(params["grain"]), target.path.absolute().parent
+        cache = SliceCache(self._compiler(backend, params))
+        watched = target.path.absolute().parent
         debugger = Debugger(program, inputs, backend, cache, target.topology, grain, refused, watched)
+        debugger.evaluator.at_work(self._board, params["threads"])
         self._stand_ins = standins.load(params.get("standins"), watched)
         debugger.evaluator.supply(self._supplies(debugger, params.get("supplies", ())))
-        debugger.evaluator.note = self._note
+        debugger.evaluator.keeper.budget = room.budget()
+        debugger.room = room
         debugger.on_log = lambda event: self.say({"log": event})
         self._debugger, self._target = debugger, target
         return self._start_event(debugger, target)
@@ -126,6 +142,11 @@ class Worker:
         assert self._target is not None
         at = debugger.supply(self._supplies(debugger, params["supplies"]))
         return {"start": self._start_event(debugger, self._target), "at": at}
+
+    def _compiler(self, backend: xla.Backend, params: Json) -> Callable[[bytes], Compiled]:
+        if params["stored"] and params["platform"] == "cpu":
+            return StoredSlices(backend, DiskCache(directory()), self._board).compile
+        return backend.compile
 
     def _take_inputs(self, debugger: Debugger, params: Json) -> Json:
         assert self._target is not None
@@ -155,9 +176,6 @@ class Worker:
             ],
             "engine": xla.versions(),
         }
-
-    def _note(self, text: str, computation: str = "", instruction: str = "") -> None:
-        self.say({"note": text, "computation": computation, "instruction": instruction})
 
 
 def _written(error: HloTuiError) -> Json:
@@ -189,7 +207,7 @@ def main() -> None:
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(2, 1)
-    worker = Worker(outgoing)
+    worker = Worker(outgoing, Board(int(sys.argv[1])))
     requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_read_requests, args=(incoming, requests, worker), daemon=True).start()
     try:

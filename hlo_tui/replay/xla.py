@@ -6,7 +6,10 @@ Tried with jaxlib 0.10.2 and 0.12.0.1 (the names are the same in both).
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from platform import machine, processor
 from typing import Any
 
 import numpy as np
@@ -35,6 +38,8 @@ def start(platform: str, devices: int) -> Backend:
         import jax
 
         jax.config.update("jax_enable_x64", True)
+        # Each run is over when its call returns: what ends the process is then the instruction that was named last.
+        jax.config.update("jax_cpu_enable_async_dispatch", False)
         found = jax.devices()
     except ImportError as error:
         raise EngineError("jax cannot be imported", str(error), "pip install 'jax[cpu]'") from error
@@ -93,6 +98,7 @@ class Executable:
     """A compiled slice: leaf arrays in, leaf arrays out."""
 
     def __init__(self, backend: Backend, loaded: Any) -> None:
+        self._loaded = loaded
         self._execute: Callable[[Sequence[Any]], Any] = loaded.execute_sharded
         self._put = backend.put
         self._many = len(backend.devices) > 1
@@ -113,6 +119,13 @@ class Executable:
         if self._many:
             return [Replicated(tuple(parts)) for parts in arrays]
         return [parts[0] for parts in arrays]
+
+    def stored(self) -> bytes | None:
+        """The compiled code as bytes that `Backend.restored` takes; None where XLA cannot write it down."""
+        try:
+            return bytes(self._loaded.serialize())
+        except (RuntimeError, ValueError):
+            return None
 
 
 class Replicated:
@@ -146,6 +159,7 @@ class Backend:
         self._single = [SingleDeviceSharding(device) for device in self.devices]
         self._everywhere = NamedSharding(Mesh(np.array(self.devices), ("replica",)), PartitionSpec())
         self._assemble = jax.make_array_from_single_device_arrays
+        self._lapack = threading.Lock()
         self._lapack_ready = False
 
     @property
@@ -193,32 +207,62 @@ class Backend:
         Raises:
             EngineError: XLA's importer or compiler refuses it.
         """
-        if b"lapack_" in module:
-            self._initialize_lapack()
+        self._make_ready(module)
+        try:
+            mlir = self._jax.mlir.xla_computation_to_mlir_module(self._hlo.XlaComputation(module))
+            loaded = self.client.compile_and_load(mlir, self._list, self._options())
+        except (RuntimeError, ValueError) as error:
+            raise EngineError("XLA could not compile it", _first_lines(error), "") from error
+        return Executable(self, loaded)
+
+    def restored(self, module: bytes, stored: bytes) -> Executable | None:
+        """A module that was compiled before, from `Executable.stored`; None where XLA does not take it."""
+        self._make_ready(module)
+        try:
+            loaded = self.client.deserialize_executable(stored, self._list, self._options())
+        except (RuntimeError, ValueError):
+            return None
+        return Executable(self, loaded)
+
+    def fingerprint(self) -> bytes:
+        """Differs where compiled code must not be loaded: another version, platform, processor or device count."""
+        topology = self._jax.get_topology_for_devices(self.devices)
+        parts = [*versions().values(), self.client.platform, self.client.platform_version]
+        return "\0".join([*parts, str(topology.fingerprint()), str(self.replicas), _processor()]).encode()
+
+    def _options(self) -> Any:
         options = self._jax.CompileOptions()
         options.num_replicas = self.replicas
         options.num_partitions = 1
         build = options.executable_build_options
         build.num_replicas = self.replicas
         build.num_partitions = 1
-        try:
-            mlir = self._jax.mlir.xla_computation_to_mlir_module(self._hlo.XlaComputation(module))
-            loaded = self.client.compile_and_load(mlir, self._list, options)
-        except (RuntimeError, ValueError) as error:
-            raise EngineError("XLA could not compile it", _first_lines(error), "") from error
-        return Executable(self, loaded)
+        return options
 
-    def _initialize_lapack(self) -> None:
+    def _make_ready(self, module: bytes) -> None:
         # Without this the LAPACK kernels' function pointers are null and a call ends the process.
-        if self._lapack_ready:
+        if b"lapack_" not in module:
             return
-        try:
-            from jaxlib.lapack import _lapack
+        with self._lapack:
+            if self._lapack_ready:
+                return
+            try:
+                from jaxlib.lapack import _lapack
 
-            _lapack.initialize()
-        except ImportError as error:
-            raise EngineError("LAPACK calls need scipy", str(error), "pip install scipy") from error
-        self._lapack_ready = True
+                _lapack.initialize()
+            except ImportError as error:
+                raise EngineError("LAPACK calls need scipy", str(error), "pip install scipy") from error
+            self._lapack_ready = True
+
+
+def _processor() -> str:
+    """What this machine's processor can do, as far as the system says of the first one."""
+    try:
+        first = Path("/proc/cpuinfo").read_text("utf-8", "replace").partition("\n\n")[0]
+    except OSError:
+        return f"{machine()} {processor()}"
+    wanted = ("model name", "flags", "Features", "CPU part")
+    return "\n".join(line for line in first.splitlines() if line.startswith(wanted))
 
 
 def versions() -> dict[str, str]:

@@ -47,4 +47,3 @@ def test_the_host_agrees_with_xla(backend: xla.Backend, name: str) -> None:
     (expected,) = compiled([value])
     assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
     assert np.asarray(found, order="C").tobytes() == np.asarray(expected).tobytes()
-

@@ -24,8 +24,9 @@ body {
   s = (s32[], f32[]) parameter(0)
   n = s32[] get-tuple-element(s), index=0
   v = f32[] get-tuple-element(s), index=1
+  m = s32[] abs(n)
   w = f32[] cosine(v)
-  ROOT t = (s32[], f32[]) tuple(n, w)
+  ROOT t = (s32[], f32[]) tuple(m, w)
 }
 
 cond {
