@@ -51,13 +51,11 @@ class Popup(ModalScreen[Hashable]):
     def on_resize(self) -> None:
         """The title goes across."""
         bar = self.query_one("#popup-title", Bar)
-        bar.show(rule(self._title, True, bar.size.width or self.size.width))
-        keys = (
-            Span("enter", "key"),
-            Span(" goes there   ", "key_text"),
-            Span("q", "key"),
-            Span(" closes", "key_text"),
-        )
+        width = bar.size.width or self.size.width
+        bar.show(rule(self._title, True, width))
+        choice = any(line.key is not None for line in self._build(width))
+        enter = (Span("enter", "key"), Span(" goes there   ", "key_text")) if choice else ()
+        keys = (*enter, Span("q", "key"), Span(" closes", "key_text"))
         self.query_one("#popup-foot", Bar).show(Row((Span(" "), *keys)))
 
     def on_rows_view_chosen(self, message: RowsView.Chosen) -> None:

@@ -384,3 +384,17 @@ async def test_until_somebody_touches_it_the_first_tagged_module_is_opened(tmp_p
         dumps.write(root, 3, "jit_a_bigger_one", "before_optimizations", dumps.TRAIN * 2)
         await app.sees("jit_a_bigger")
         assert app.app.desk.wanted.title == "jit_train_step"
+
+
+async def test_the_mouse_puts_the_cursor_on_a_name(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        row = next(at for at, line in enumerate(app.text.splitlines()) if "%tanh.2 =" in line)
+        column = app.text.splitlines()[row].index("%dot.9)") + 2
+        await app.pilot.click(offset=(column, row))
+        await app.until(lambda: app.app.desk.inspection.title == "tanh.2", "on the line")
+        assert app.app.main.pane == "code"
+        assert app.app.main.code.target.name == "dot.9"
+        row = next(at for at, line in enumerate(app.text.splitlines()) if "▸ jit_eval" in line)
+        await app.pilot.click(offset=(4, row))
+        await app.until(lambda: app.app.desk.wanted.title == "jit_eval", "the module rests under the cursor")
