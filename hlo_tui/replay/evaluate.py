@@ -21,6 +21,7 @@ from hlo_tui.replay.limits import value_bytes
 from hlo_tui.replay.loops import holding, never_ends
 from hlo_tui.replay.lowering import Cannot
 from hlo_tui.replay.program import CONTROL_FLOW, Computation, Op, Program
+from hlo_tui.replay.reasons import reason_of
 from hlo_tui.replay.runs import Runs
 from hlo_tui.replay.slices import Piece, Slice, SliceCache, SliceModule, value_shape
 from hlo_tui.replay.supplies import NotGiven, Supplies
@@ -246,7 +247,7 @@ class Evaluator:
             if op.enterable:
                 # What cannot be computed is somewhere inside: the rest of it can.
                 return lambda frame: self.runs.value(frame, op.index)
-            return self._unknown_step(computation, op, _reason(error))
+            return self._unknown_step(computation, op, reason_of(error))
         step = self._compiled_step(computation, op, compiled)
         return self._drawn_step(op, step) if self.program.draws(op) else step
 
@@ -323,7 +324,7 @@ class Evaluator:
             try:
                 return compiled(values)[0]
             except EngineError as error:
-                return self.became_unknown(computation, op, _reason(error))
+                return self.became_unknown(computation, op, reason_of(error))
 
         return step
 
@@ -441,9 +442,3 @@ _PASS = frozenset(
 
 
 _NOT_COMPILED = _PASS | {"parameter", "tuple", "get-tuple-element"}
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, EngineError):
-        return f"{error.title}: {error.message.splitlines()[0]}" if error.message else error.title
-    return str(error)
