@@ -9,23 +9,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 
-from hlo_tui.hlo.attributes import split_top
-from hlo_tui.hlo.header import Header
 from hlo_tui.passes.blocks import Block, Text
-from hlo_tui.passes.changes import ROOT, Diff, HeaderChange, Modified, Place, Replaced, Swallowed
+from hlo_tui.passes.changes import ROOT, Diff, Modified, Place, Replaced, Swallowed
 from hlo_tui.passes.contents import Contents, Interner, Token, twins
+from hlo_tui.passes.headers import FRAME_NUMBER, differing_frames, header_changes
+from hlo_tui.passes.links import Links
 from hlo_tui.passes.matching import Matching
-from hlo_tui.passes.pairs import PairReader, place_of, same_source
-from hlo_tui.passes.regions import Node, Side
+from hlo_tui.passes.pairs import PairReader, place_of
+from hlo_tui.passes.regions import Node, Side, same_source
 
 # Fewer instructions with the same text do not show that names mean the same.
 _LEAST = 32
 _REDOS = 3
 _WORD = re.compile(rb"[\w.\-]+")
-_FRAME = re.compile(rb"stack_frame_id=(\d{1,18})")
 
 Pairs = list[tuple[Block, Block]]
-_Name = tuple[str, str]
 
 
 class Comparison:
@@ -33,6 +31,7 @@ class Comparison:
 
     Attributes:
         diff: what differs.
+        links: which instruction is which.
     """
 
     def __init__(self, a: Text, b: Text) -> None:
@@ -47,14 +46,14 @@ class Comparison:
         self._taken: tuple[set[str], set[str]] = (set(self._twins), set(self._twins))
         self._waiting: deque[tuple[Block, Block]] = deque()
         self._trusted = self._names_stay = True
-        self._frames = _differing_frames(a, b)
+        self._frames = differing_frames(a, b)
         self._added: list[Place] = []
         self._removed: list[Place] = []
         self._modified: list[Modified] = []
         self._replaced: list[Replaced] = []
         self._swallowed: list[Swallowed] = []
         self._renamed = 0
-        self._pairs: tuple[dict[_Name, Place | None], dict[_Name, Place | None]] = ({}, {})
+        self.links = Links()
         self.diff = Diff()
 
     def run(self) -> Diff:
@@ -70,40 +69,17 @@ class Comparison:
             self._reserve(self._a.entry, self._b.entry)
         self._work()
         self._leftovers()
+        self.links.finish(self._partners, self._modified)
         self.diff = Diff(
             tuple(self._added),
             tuple(self._removed),
             tuple(self._modified),
             tuple(self._replaced),
             tuple(self._swallowed),
-            _header_changes(self._a.outline.header, self._b.outline.header),
+            header_changes(self._a.outline.header, self._b.outline.header),
             self._renamed,
             self._trusted,
         )
-
-    def after(self, computation: str, name: str) -> Place | None:
-        """What an instruction of the first module is in the second one; None where it is not there."""
-        return self._other(0, computation, name)
-
-    def before(self, computation: str, name: str) -> Place | None:
-        """What an instruction of the second module was in the first one; None where it was not there."""
-        return self._other(1, computation, name)
-
-    def _other(self, side: int, computation: str, name: str) -> Place | None:
-        known = self._pairs[side]
-        if (computation, name) in known:
-            return known[computation, name]
-        partners = self._partners if side == 0 else self._origins
-        block = (self._b, self._a)[side].blocks.get(partners.get(computation, ""))
-        place = None if block is None else block.index.get(name)
-        parsed = None if block is None or place is None else block.parsed(place)
-        if block is None or parsed is None:
-            return None
-        return Place(block.name, name, parsed.opcode, parsed.shape)
-
-    @cached_property
-    def _origins(self) -> dict[str, str]:
-        return {b: a for a, b in self._partners.items()}
 
     # Computations.
 
@@ -238,7 +214,7 @@ class Comparison:
 
     def _differs(self, row: bytes) -> bool:
         """Whether a line's stack frame is another one in the other module, though its number is the same."""
-        return bool(self._frames) and any(int(number) in self._frames for number in _FRAME.findall(row))
+        return bool(self._frames) and any(int(number) in self._frames for number in FRAME_NUMBER.findall(row))
 
     def _crossed(self, sides: tuple[Side, Side], common: frozenset[str]) -> frozenset[str]:
         """What was taken as common by its text, though a name in that text means another instruction."""
@@ -301,11 +277,7 @@ class Comparison:
                 self._modified.append(change)
         self._removed += [place_of(node) for node in sides[0].nodes if node.partner is None]
         self._added += [place_of(node) for node in sides[1].nodes if node.partner is None]
-        for side, found in zip(sides, self._pairs, strict=True):
-            found.update(
-                ((node.block.name, node.name), place_of(node.partner) if node.partner else None)
-                for node in side.nodes
-            )
+        self.links.take(*sides)
         for number, side in enumerate(sides):
             for node in side.nodes:
                 if node.merged is not None and node.partner is None:
@@ -355,25 +327,3 @@ def _swallowed(node: Node, side: Side, dissolved: bool) -> Swallowed:
     pairs = [(one, one.partner) if dissolved else (one.partner, one) for one in inside if one.partner]
     names = tuple((a.name, b.name) for a, b in pairs)
     return Swallowed(place_of(node), node.merged.name, names, dissolved)
-
-
-def _differing_frames(a: Text, b: Text) -> frozenset[int]:
-    """The numbers of stack frames that do not mean the same in both modules."""
-    if a.tables == b.tables:
-        return frozenset()
-    numbers = {int(number) for text in (a, b) for number in set(_FRAME.findall(text.data))}
-    return frozenset(number for number in numbers if a.frames(number) != b.frames(number))
-
-
-def _header_changes(a: Header, b: Header) -> tuple[HeaderChange, ...]:
-    old, new = _header_parts(a), _header_parts(b)
-    return tuple(
-        HeaderChange(key, old.get(key, ""), new.get(key, ""))
-        for key in dict.fromkeys((*old, *new))
-        if old.get(key) != new.get(key)
-    )
-
-
-def _header_parts(header: Header) -> dict[str, str]:
-    parts = (part.partition("=") for part in split_top(header.attributes))
-    return {key.strip(): value.strip() for key, _, value in parts if key.strip()}

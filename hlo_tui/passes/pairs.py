@@ -8,7 +8,7 @@ from hlo_tui.hlo.attributes import parse_metadata
 from hlo_tui.hlo.frames import SourceFrame
 from hlo_tui.passes.changes import CALLED, OPCODE, OPERANDS, SHAPE, VALUE, Modified, Place
 from hlo_tui.passes.nodes import FRAME, LAYOUT, METADATA, Parsed, layout_text
-from hlo_tui.passes.regions import Node
+from hlo_tui.passes.regions import Node, same_source
 
 _LONGEST = 60
 Frames = Callable[[int], tuple[SourceFrame, ...]]
@@ -74,13 +74,6 @@ class PairReader:
 def place_of(node: Node) -> Place:
     """Where an instruction is."""
     return Place(node.block.name, node.name, node.parsed.opcode, node.parsed.shape)
-
-
-def same_source(a: Node | str, b: Node | str) -> bool:
-    """Whether two operands are one value: a pair, or values that are equal and both still there."""
-    if isinstance(a, str) or isinstance(b, str):
-        return a == b
-    return a.partner is b or (a.digest == b.digest and a.partner is not None and b.partner is not None)
 
 
 def _same_sources(a: Node, b: Node) -> bool:

@@ -210,3 +210,10 @@ class Side:
         number = int(index) if len(index) < 10 else -1
         operands = tuple_.parsed.operands
         return (tuple_.block, operands[number]) if 0 <= number < len(operands) else None
+
+
+def same_source(a: Node | str, b: Node | str) -> bool:
+    """Whether two operands are one value: a pair, or values that are equal and both still there."""
+    if isinstance(a, str) or isinstance(b, str):
+        return a == b
+    return a.partner is b or (a.digest == b.digest and a.partner is not None and b.partner is not None)

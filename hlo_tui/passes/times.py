@@ -28,12 +28,24 @@ class Time:
 
 @dataclass(frozen=True, slots=True)
 class PassRun:
-    """One run of a pass in the compiler's record; files by their names without directory."""
+    """One run of a pass in the compiler's record.
+
+    Attributes:
+        pipeline, name: which pass.
+        start_us, end_us: when, in microseconds since 1970.
+        files: the names of the dumps that it wrote, without directories.
+    """
 
     pipeline: str
     name: str
-    ms: float
+    start_us: int
+    end_us: int
     files: frozenset[str]
+
+    @property
+    def ms(self) -> float:
+        """How long it took."""
+        return (self.end_us - self.start_us) / 1000
 
 
 def recorded_runs(listing: Listing, module: Module) -> list[PassRun]:
@@ -50,10 +62,10 @@ def _read(listing: Listing, file: File) -> Iterable[PassRun]:
         # Without it there are still the times of the files.
         return
     for run in found.pass_metadata:
-        ms = (run.end_timestamp_usec - run.start_timestamp_usec) / 1000
+        begin, end = run.start_timestamp_usec, run.end_timestamp_usec
         names = frozenset(name.rpartition("/")[2] for name in run.dump_filenames)
-        if ms >= 0:
-            yield PassRun(run.pipeline_name, run.pass_name, ms, names)
+        if end >= begin:
+            yield PassRun(run.pipeline_name, run.pass_name, begin, end, names)
 
 
 def step_times(listing: Listing, module: Module) -> dict[str, Time]:
