@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from hlo_tui.errors import EngineError
 from hlo_tui.replay import arrays
+from hlo_tui.replay.customcalls import REWRITES
 from hlo_tui.replay.keeping import BUDGET
 from hlo_tui.replay.memory import available, size_words
 from hlo_tui.replay.program import CONTROL_FLOW, Computation, Op, Program
 from hlo_tui.replay.slices import value_shape
+from hlo_tui.replay.traced import is_scratch, results_of
 
 # Their values are made of what is there already.
 _SHARING = frozenset(
@@ -24,7 +26,12 @@ _SHARING = frozenset(
 
 def value_bytes(op: Op) -> int:
     """Bytes of an instruction's value on one device; none where it shares those of its operands."""
-    return 0 if op.opcode in _SHARING else arrays.byte_size(value_shape(op))
+    if op.opcode in _SHARING:
+        return 0
+    if op.opcode == "custom-call" and op.proto.custom_call_target in REWRITES:
+        # The memory that a library works in is not allocated here.
+        return sum(arrays.byte_size(part) for part in results_of(op.proto.shape) if not is_scratch(part))
+    return arrays.byte_size(value_shape(op))
 
 
 class Needs(NamedTuple):

@@ -22,6 +22,16 @@ class Unsupported(Exception):
     """This instruction cannot be written as plain HLO here; the text says why."""
 
 
+def results_of(shape: pb.ShapeProto) -> list[pb.ShapeProto]:
+    """The arrays of a result: the parts of a flat tuple, or the one array."""
+    return list(shape.tuple_shapes) if shape.element_type == arrays.TUPLE else [shape]
+
+
+def is_scratch(shape: pb.ShapeProto) -> bool:
+    """Whether a result is of the form of the memory that libraries work in: a row of bytes."""
+    return shape.element_type in (pb.S8, pb.U8) and len(shape.dimensions) == 1
+
+
 class Call(NamedTuple):
     """An instruction without its place in a program: what its meaning may depend on.
 
@@ -36,8 +46,7 @@ class Call(NamedTuple):
     @property
     def results(self) -> list[pb.ShapeProto]:
         """The arrays of the result: the parts of a flat tuple, or the one array."""
-        shape = self.proto.shape
-        return list(shape.tuple_shapes) if shape.element_type == arrays.TUPLE else [shape]
+        return results_of(self.proto.shape)
 
     def settings(self, name: str = "") -> dict[str, Any]:
         """The backend config as an object, or the object `name` in it; older XLA wrote that one alone.
@@ -142,7 +151,7 @@ def _traced(
     root = program.entry.ops[program.entry.root].proto.shape
     computed = len(root.tuple_shapes) if root.element_type == arrays.TUPLE else 1
     scratch = wanted[computed:]
-    if any(shape.element_type not in (pb.S8, pb.U8) or len(shape.dimensions) != 1 for shape in scratch):
+    if not all(is_scratch(shape) for shape in scratch):
         raise Unsupported("it has more results than are known")
     return program, scratch
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from hlo_tui.replay import xla
-from tests.replay.running import call_text, run_text
+from hlo_tui.replay.limits import value_bytes
+from tests.replay.running import call_text, program_of, run_text
 
 BF16, E4M3, E5M2 = ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
 E8M0, E2M1 = ml_dtypes.float8_e8m0fnu, ml_dtypes.float4_e2m1fn
@@ -306,3 +307,11 @@ class TestOneDnn:
         text = call_text("__onednn$softmax", ["f32[3,7]"], "f32[3,7]", config)
         expected = np.exp(x) / np.exp(x).sum(1, keepdims=True)
         np.testing.assert_allclose(run_text(backend, text, x), expected, rtol=1e-5)
+
+
+def test_the_memory_of_a_library_is_not_counted() -> None:
+    text = call_text(
+        "__cublas$gemm", ["f32[4,5]", "f32[5,3]"], "(f32[4,3], s8[67108864])", gemm(numbers(1, 0))
+    )
+    entry = program_of(text).entry
+    assert value_bytes(entry.ops[entry.root]) == 4 * 4 * 3
