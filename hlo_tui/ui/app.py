@@ -28,6 +28,7 @@ from hlo_tui.ui.messages import (
     ShelfChanged,
     ThemeChanged,
 )
+from hlo_tui.ui.reading import stamp_at
 from hlo_tui.ui.replays import key_of
 from hlo_tui.ui.rowsview import RowsView
 from hlo_tui.ui.screen import MainScreen
@@ -94,6 +95,10 @@ class HloTuiApp(BaseApp):
                 desk.notice = "the open file was replaced: r reads it again and ends the replay"
             else:
                 self.reload()
+        elif (
+            desk.wanted is not None and desk.problem is not None and stamp_at(desk.wanted.path) != desk.failed
+        ):
+            self.open(desk.wanted)
         if desk.wanted is None or (not desk.touched and self._is_better(news)):
             self._begin()
         elif desk.follow and before is not None and desk.replays.state is None:
@@ -169,6 +174,7 @@ class HloTuiApp(BaseApp):
             return
         desk.text = CodeText(message.opened)
         desk.inspection = desk.problem = None
+        desk.inspected = -1
         desk.changed = desk.asked = False
         desk.task = "reading"
         self.main.code.show(desk.text)
@@ -198,7 +204,7 @@ class HloTuiApp(BaseApp):
         if message.want is not self.desk.wanted:
             return
         self.desk.text = self.desk.inspection = None
-        self.desk.problem = message.error
+        self.desk.problem, self.desk.failed = message.error, message.stamp
         self.desk.task = ""
         self.shown.everything(self.situation())
 
@@ -219,9 +225,11 @@ class HloTuiApp(BaseApp):
         """Show what is known of the line."""
         opened = self.desk.opened
         if opened is not None and message.number == opened.number:
-            self.desk.inspection = message.inspection
+            self.desk.inspection, self.desk.inspected = message.inspection, message.line
             self.shown.info()
             self.shown.bars(self.situation())
+            if self.desk.later and message.line == self.main.code.line:
+                self.action_command(self.desk.later)
 
     def on_located(self, message: Located) -> None:
         """Go to where a name is defined."""
@@ -276,15 +284,14 @@ class HloTuiApp(BaseApp):
         if not replays.take(message.session, message.state):
             return
         state = message.state
-        arrived = state.status == "standing" and (
-            before is None or before.status != "standing" or before.current is not state.current
-        )
-        if arrived and replays.want is not None:
-            if self.main.narrow:
+        moved = before is None or before.current is not state.current or before.at != state.at
+        if state.status == "standing" and replays.want is not None:
+            here = desk.wanted is not None and key_of(desk.wanted) == key_of(replays.want)
+            if moved and self.main.narrow:
                 self.main.go("code")
-            if desk.wanted is not None and key_of(desk.wanted) == key_of(replays.want):
-                self.mark(follow=True)
-            else:
+            if here:
+                self.mark(follow=moved)
+            elif moved:
                 self.open(replace(replays.want, line=-1))
         if self.screen is not self.main:
             from hlo_tui.ui.valuescreen import ValueScreen

@@ -14,7 +14,7 @@ from textual.driver import Driver
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.theme.theme import Theme
-from hlo_tui.ui.commands import BY_ID, STILL_READING, Situation
+from hlo_tui.ui.commands import BY_ID, STILL_LOOKING, STILL_READING, Situation
 from hlo_tui.ui.desk import Desk
 from hlo_tui.ui.driver import CanvasDriver
 from hlo_tui.ui.handlers import handler
@@ -97,7 +97,7 @@ class BaseApp(App[None], inherit_bindings=False):
 
     def situation(self) -> Situation:
         """What the commands depend on now."""
-        return self.desk.situation(self.main.pane, self.main.code.target is not None)
+        return self.desk.situation(self.main.pane, self.main.code.line, self.main.code.target is not None)
 
     def action_command(self, identity: str) -> None:
         """Run a command of the registry, or say why it cannot run."""
@@ -107,7 +107,7 @@ class BaseApp(App[None], inherit_bindings=False):
         reason = BY_ID[identity].check(self.situation())
         if reason is not None and identity != "interrupt":
             self.say(f"{BY_ID[identity].title}: {reason}")
-            if reason == STILL_READING:
+            if reason in (STILL_READING, STILL_LOOKING):
                 self.desk.later = identity
             return
         self.desk.notice = ""

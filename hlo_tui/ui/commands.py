@@ -16,6 +16,7 @@ class Situation:
         opened: whether a file is open.
         scanned: whether all of it is known.
         hlo: whether it is HLO.
+        looked: whether the line under the cursor has been looked at.
         instruction: whether the cursor is on an instruction.
         name: whether there is a name on the line to go to.
         replay: "none", "busy", "standing", "dead" or "failed".
@@ -33,6 +34,7 @@ class Situation:
     opened: bool = False
     scanned: bool = False
     hlo: bool = False
+    looked: bool = True
     instruction: bool = False
     name: bool = False
     replay: str = "none"
@@ -76,8 +78,9 @@ class Command:
     on: str = "main"
 
 
-# The reason that goes away by itself: a command asked for meanwhile is run then.
+# Reasons that go away by themselves: a command that is asked for meanwhile is run then.
 STILL_READING = "the file is still being read"
+STILL_LOOKING = "the line is still being looked at"
 
 
 def _always(_: Situation) -> str | None:
@@ -101,7 +104,13 @@ def _hlo(now: Situation) -> str | None:
 
 
 def _instruction(now: Situation) -> str | None:
+    if not now.looked:
+        return _hlo(now) or STILL_LOOKING
     return _hlo(now) or (None if now.instruction else "the cursor is on no instruction")
+
+
+def _looked(now: Situation) -> str | None:
+    return _hlo(now) or (None if now.looked else STILL_LOOKING)
 
 
 def _named(now: Situation) -> str | None:
@@ -213,7 +222,7 @@ COMMANDS = (
             help="End the engine and forget where it stood."),
     Command("definition", ("enter",), "go to definition", CODE, _named, "definition",
             help="Go to where the name under the cursor is defined; in a list: open."),
-    Command("users", ("x",), "users", CODE, _hlo, "users",
+    Command("users", ("x",), "users", CODE, _looked, "users",
             help="List who uses the value, or who calls the computation."),
     Command("back", ("backspace", "alt+left"), "back", CODE, _when("back", "nowhere to go back to"),
             help="Go back to where the cursor was before a jump."),

@@ -18,6 +18,7 @@ from hlo_tui.ui.treerows import Place, TreeView, stage_name
 from hlo_tui.ui.watching import Watch
 
 if TYPE_CHECKING:
+    from hlo_tui.dump.files import Stamp
     from hlo_tui.ui.inspection import Inspection
     from hlo_tui.ui.replayrows import ReplayView
 
@@ -35,7 +36,7 @@ class Desk:
         tree: how the shelf is shown.
         wanted: the file that was asked for last.
         text: the open file.
-        inspection: what is known of the line under the cursor.
+        inspection: what is known of the line that was under the cursor last, which is `inspected` (from 0).
         marks: the gutter.
         trail: where the cursor was.
         pattern: what was searched for.
@@ -43,7 +44,7 @@ class Desk:
         changed: whether the open file was replaced.
         task: what the reader does, in words.
         notice: the last thing that was said.
-        problem: why there is no text.
+        problem: why there is no text, and `failed` the state of the file then.
         asked: whether a replay was asked for that has nothing to stop at.
         leaving: whether ctrl+c was pressed once with nothing under way.
         later: the command to run when the file has been read, empty for none.
@@ -59,6 +60,7 @@ class Desk:
     wanted: Want | None = None
     text: CodeText | None = None
     inspection: Inspection | None = None
+    inspected: int = -1
     marks: Marks = field(default_factory=Marks)
     trail: Trail = field(default_factory=Trail)
     pattern: re.Pattern[bytes] | None = None
@@ -67,6 +69,7 @@ class Desk:
     task: str = ""
     notice: str = ""
     problem: HloTuiError | None = None
+    failed: Stamp | None = None
     asked: bool = False
     leaving: bool = False
     later: str = ""
@@ -114,13 +117,13 @@ class Desk:
         """The same place, to be found in another stage or in the file when it is read again."""
         if self.wanted is None:
             return None
-        found = self.inspection
+        found = self.inspection if self.inspected == line else None
         name = found.title if found is not None and found.kind == "instruction" else ""
         computation = found.computation if found is not None else ""
         return replace(self.wanted, line=line, computation=computation, instruction=name)
 
-    def situation(self, pane: str, has_name: bool) -> Situation:
-        """What the commands depend on, with the focus in `pane`."""
+    def situation(self, pane: str, line: int, has_name: bool) -> Situation:
+        """What the commands depend on, with the focus in `pane` and the cursor on `line`."""
         opened, state = self.opened, self.replays.state
         status = "none" if state is None else state.status
         found = self.inspection
@@ -130,6 +133,7 @@ class Desk:
             opened=opened is not None,
             scanned=opened is not None and opened.scanned,
             hlo=opened is not None and opened.hlo,
+            looked=self.inspected == line,
             instruction=on_line,
             name=has_name,
             replay="standing" if status == "off" else status,

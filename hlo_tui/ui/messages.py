@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from textual.message import Message
 
 if TYPE_CHECKING:
+    from hlo_tui.dump.files import Stamp
     from hlo_tui.errors import HloTuiError
     from hlo_tui.replay.session import State
     from hlo_tui.theme.theme import Theme
@@ -98,20 +99,22 @@ class Scanned(Message):
 
 
 class OpenFailed(Message):
-    """A file could not be opened."""
+    """A file could not be opened; `stamp` tells its state from others, None where it is not there."""
 
-    def __init__(self, want: Want, error: HloTuiError) -> None:
+    def __init__(self, want: Want, error: HloTuiError, stamp: Stamp | None) -> None:
         super().__init__()
         self.want = want
         self.error = error
+        self.stamp = stamp
 
 
 class Inspected(Message):
-    """What is known of a line of the file with this number."""
+    """What is known of a line (from 0) of the file with this number."""
 
-    def __init__(self, number: int, inspection: Inspection) -> None:
+    def __init__(self, number: int, line: int, inspection: Inspection) -> None:
         super().__init__()
         self.number = number
+        self.line = line
         self.inspection = inspection
 
 

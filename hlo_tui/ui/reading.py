@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+from hlo_tui.dump.files import Stamp, stamp_of
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo import kinds
 from hlo_tui.hlo.source import FileSource, Source
@@ -74,10 +75,10 @@ class Reader:
             from hlo_tui.ui.inspection import inspect, is_quick
 
             if not is_quick(opened.module, line):
-                self._post(Inspected(opened.number, inspect(opened.module, line, stop, deep=False)))
+                self._post(Inspected(opened.number, line, inspect(opened.module, line, stop, deep=False)))
             if stop():
                 return None
-            return Inspected(opened.number, inspect(opened.module, line, stop, deep=True))
+            return Inspected(opened.number, line, inspect(opened.module, line, stop, deep=True))
 
         self._put("inspect", job)
 
@@ -170,7 +171,7 @@ def _open(want: Want, number: int, stop: Stop, post: Callable[[Message], object]
     try:
         opened = _document(want, number)
     except HloTuiError as error:
-        return OpenFailed(want, error)
+        return OpenFailed(want, error, stamp_at(want.path))
     post(Head(opened))
     opened.painted.wait(_PAINT)
     from hlo_tui.hlo.module import Module
@@ -196,6 +197,14 @@ def _open(want: Want, number: int, stop: Stop, post: Callable[[Message], object]
             outline.kind(outline.entry)
     opened.scanned = True
     return Scanned(opened, _first_line(opened))
+
+
+def stamp_at(path: Path) -> Stamp | None:
+    """The state of a file, None where it is not there."""
+    try:
+        return stamp_of(path.stat())
+    except OSError:
+        return None
 
 
 def _document(want: Want, number: int) -> Opened:

@@ -47,6 +47,8 @@ class Showing:
             self._screen.code.show_rows(lambda width: titles.problem_rows(problem, width))
         elif shelf is not None and shelf.explanation:
             self._screen.code.show_rows(lambda width: titles.empty_rows(shelf, mode, width))
+        elif shelf is not None and self._desk.wanted is None:
+            self._screen.code.show_rows(titles.choose_rows)
 
     def info(self) -> None:
         """Show what is known of the line under the cursor, or why there is no line."""

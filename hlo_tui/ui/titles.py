@@ -69,7 +69,7 @@ def code_title(text: CodeText | None, line: int, focused: bool, changed: bool) -
         if opened.tagged:
             spans.append(Span(f"  {TAGGED} {len(opened.tagged)}", "tagged"))
         if outline.elided_constants:
-            spans.append(Span(f"  {outline.elided_constants} constants elided", "muted"))
+            spans.append(Span(f"  {count_text(outline.elided_constants, 'constant')} elided", "muted"))
     if opened.note:
         spans.append(Span(f"  {visible(opened.note)}", "muted"))
     if outline is not None:
@@ -86,6 +86,12 @@ def problem_rows(problem: HloTuiError, width: int) -> list[Row]:
         if text:
             rows += wrap(visible(text), width, "text", "  ")
     return rows
+
+
+def choose_rows(width: int) -> list[Row]:
+    """What to do where there are files and no module to begin with."""
+    words = "No module here has a stage. Choose a file among the modules: the arrows unfold, enter opens."
+    return [row(), *wrap(words, width - 2, "text", "  ")]
 
 
 def empty_rows(shelf: Shelf, mode: str, width: int) -> list[Row]:

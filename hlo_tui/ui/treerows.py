@@ -93,13 +93,14 @@ def place_of(shelf: Shelf, node: Node) -> Place | None:
 
 
 def first_node(shelf: Shelf) -> Node | None:
-    """What is most worth opening: the first group, else a small module, else the only file there is."""
-    if shelf.groups:
-        return Node("module", shelf.groups[0].modules[0].key)
-    if shelf.small:
-        return Node("module", shelf.small[0].key)
+    """What is most worth opening: the first module that can be, else the first file of HLO, or the only file."""
+    modules = (*(group.modules[0] for group in shelf.groups), *shelf.small)
+    found = next((module for module in modules if _first_place(module) is not None), None)
+    if found is not None:
+        return Node("module", found.key)
     loose = (*shelf.other, *shelf.unrecognised)
-    return Node("file", Place(loose[0].path)) if len(loose) == 1 else None
+    readable = [file for file in loose if file.name.kind == "hlo" or len(loose) == 1]
+    return Node("file", Place(readable[0].path)) if readable else None
 
 
 def parents_of(shelf: Shelf, place: Place) -> list[Node]:

@@ -398,3 +398,13 @@ async def test_the_mouse_puts_the_cursor_on_a_name(dump):
         row = next(at for at, line in enumerate(app.text.splitlines()) if "▸ jit_eval" in line)
         await app.pilot.click(offset=(4, row))
         await app.until(lambda: app.app.desk.wanted.title == "jit_eval", "the module rests under the cursor")
+
+
+async def test_a_file_that_was_empty_is_opened_when_it_is_written(tmp_path):
+    root = tmp_path / "xladump"
+    path = dumps.write(root, 1, "jit_train_step", "before_optimizations", "")
+    async with driving(root) as app:
+        await app.sees("The file is empty")
+        path.write_text(dumps.TRAIN)
+        await app.opened()
+        await app.sees("%mul.3")

@@ -321,3 +321,22 @@ async def test_the_real_engine_steps_through_a_loop_and_survives_a_kill():
 
 def test_fake_states_are_those_of_the_session():
     assert replace(FakeSession(None, lambda _: None, (TAGS,)).state).status == "off"
+
+
+async def test_a_stop_is_set_where_the_cursor_is_however_fast_one_types(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        await app.pilot.press("2", "up", "up", "b")
+        await app.sees("24 ◆")
+
+
+async def test_looking_at_a_value_leaves_the_cursor_where_it_is(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        await app.press("2", "c", "up", "up")
+        await app.until(lambda: app.app.desk.inspection.title == "dot.9", "two lines up")
+        await app.press("v")
+        await app.sees("histogram")
+        await app.press("q")
+        await app.misses("histogram")
+        assert app.line == 24
