@@ -8,6 +8,7 @@ from pathlib import Path
 from hlo_tui.dump.doctor import dump_flags
 from hlo_tui.dump.listing import Listing
 from hlo_tui.dump.modules import Module
+from hlo_tui.dump.points import MAX_DIGITS
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
 
@@ -18,10 +19,9 @@ def find_module(listing: Listing, wanted: str) -> Module:
     Raises:
         HloTuiError: there is none.
     """
-    number = wanted.removeprefix("#")
-    found = [
-        m for m in listing.catalog.modules if m.name == wanted or (number.isdecimal() and m.id == int(number))
-    ]
+    digits = wanted.removeprefix("#")
+    number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= MAX_DIGITS else -1
+    found = [module for module in listing.catalog.modules if module.name == wanted or module.id == number]
     if not found:
         names = sorted({m.name for m in listing.catalog.modules})
         close = difflib.get_close_matches(wanted, names, 3) or names[:3]

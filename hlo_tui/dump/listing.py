@@ -104,10 +104,7 @@ def load(path: str | os.PathLike[str], now_ns: int | None = None) -> Listing:
         catalog = Catalog(edges.module_name)
         catalog.apply(Changes(tuple(judge(found.files.values(), now_ns, edges.is_whole))))
         return Listing(root, catalog, found.unread)
-    try:
-        blocks = read_log(root)
-    except OSError as error:
-        raise HloTuiError("Cannot be read", f"{visible(root)}: {error.strerror or error}") from None
+    blocks = read_log(root)
     edges = Edges(root if blocks else os.path.dirname(root))
     catalog = Catalog(edges.module_name)
     one = new_file(os.path.basename(root), stamp_of(status), None)

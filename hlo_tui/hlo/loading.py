@@ -77,12 +77,13 @@ class LoadedProto:
     buffer_assignment: pb.BufferAssignmentProto | None = None
 
 
-def open_document(path: str | os.PathLike[str], member: str | int | None = None) -> Document:
+def open_document(path: str | os.PathLike[str], member: str | None = None) -> Document:
     """Open a file as HLO text.
 
     Args:
         path: of text, a stdout dump, or any proto that holds a module, packed with gzip or not.
-        member: name or number of a module inside a text file; None for the first one. A proto has one.
+        member: name or number (from 1) of a module inside a text file; None for the first one. A proto has
+            one.
 
     Raises:
         HloTuiError: it cannot be read, is cut off, or holds no HLO; the error says which.
@@ -92,7 +93,7 @@ def open_document(path: str | os.PathLike[str], member: str | int | None = None)
     if kind in (kinds.TEXT, kinds.UNKNOWN_TEXT):
         return _open_text(source, kind, member)
     loaded = _load(source, kind)
-    if member not in (None, 0, loaded.module.name):
+    if member not in (None, "1", loaded.module.name):
         choose((), member, visible(source.name))
     printed = print_module(loaded.module)
     note = f"printed from a proto ({loaded.kind})"
@@ -157,7 +158,7 @@ def _unpack(source: Source) -> bytes:
     return b"".join(pieces)
 
 
-def _open_text(source: Source, kind: str, member: str | int | None) -> Document:
+def _open_text(source: Source, kind: str, member: str | None) -> Document:
     head = source.read(0, _HEAD)
     several = b"*** Begin " in head or head.count(b"HloModule ") > 1
     if kind == kinds.TEXT and member is None and not several:
@@ -168,7 +169,7 @@ def _open_text(source: Source, kind: str, member: str | int | None) -> Document:
     if member is None and len(members) < 2 and kind == kinds.TEXT:
         return Document(source, kind, members=members)
     one = choose(members, member, visible(source.name))
-    note = f"{one.name}, {members.index(one) + 1} of {len(members)} in this file"
+    note = f"{visible(one.name)}, {members.index(one) + 1} of {len(members)} in this file"
     span = SpanSource(source, one.start, one.end, one.name)
     held = kinds.sniff(span.read(0, _HEAD), one.name)
     if held not in (kinds.TEXT, kinds.UNKNOWN_TEXT):

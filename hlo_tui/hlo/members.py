@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import heapq
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.kinds import LOG_PREFIX
 from hlo_tui.hlo.source import Source
-from hlo_tui.hlo.visible import decode
+from hlo_tui.hlo.visible import visible
 
 _CHUNK = 1 << 20
+# What every line of interest holds, found fast; then the whole of such a line. XLA's names have at most 255
+# bytes.
+_WORDS = (re.compile(rb"\*\*\* (?:Begin|End) "), re.compile(rb"HloModule "))
 _MARK = re.compile(
-    rb"^" + LOG_PREFIX + rb"(?:\*\*\* (?P<mark>Begin|End) (?P<file>[^\n]{1,4096}) \*\*\*\r?$"
-    rb"|HloModule (?P<module>[^\s,]{1,4096}))",
-    re.MULTILINE,
+    LOG_PREFIX + rb"(?:\*\*\* (?P<mark>Begin|End) (?P<title>[^\n]{1,4096}) \*\*\*\r?(?:\n|\Z)"
+    rb"|HloModule (?P<module>[^\s,]{1,4096}))"
 )
+# What XLA replaces when it makes a file's name of a title; in the log the title stands as it is.
+_FILE_NAME = str.maketrans(dict.fromkeys("/\\[] ", "_"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +30,19 @@ class Member:
     """A span of a text file.
 
     Attributes:
-        name: of the file that XLA would have written, or of the module.
+        name: of the file that XLA would have written, or of the module; unique in the file: what comes a
+            second time is called "2/NAME", and so on.
         start: offset of its first byte.
         end: offset after its last byte.
         is_module: whether a module's header was seen in it.
+        complete: whether its end was seen, where that is marked.
     """
 
     name: str
     start: int
     end: int
     is_module: bool
+    complete: bool = True
 
 
 def find_members(source: Source) -> tuple[Member, ...]:
@@ -42,64 +51,106 @@ def find_members(source: Source) -> tuple[Member, ...]:
     Returns:
         What stands between `*** Begin` and `*** End` marks, or else the text from each `HloModule` on.
     """
-    marked: list[Member] = []
-    headers: list[tuple[str, int]] = []
-    name, start, seen = "", -1, 0
-    for match, offset in _marks(source):
-        place = offset + match.start()
-        if match["module"] is not None:
-            headers.append((decode(match["module"]), place))
-            continue
-        if start >= 0:
-            marked.append(Member(name, start, place, len(headers) > seen))
-            start = -1
-        if match["mark"] == b"Begin":
-            # The newline after the mark belongs to the mark.
-            name, start, seen = decode(match["file"]), offset + match.end() + 1, len(headers)
-    if start >= 0:
-        marked.append(Member(name, start, source.size, len(headers) > seen))
-    if marked:
-        return tuple(marked)
-    ends = (*(place for _, place in headers[1:]), source.size)
-    return tuple(Member(name, place, end, True) for (name, place), end in zip(headers, ends, strict=False))
+    found = _Finder(source)
+    if found.blocks:
+        return tuple(found.blocks)
+    ends = (*(place for _, place in found.headers[1:]), source.size)
+    return tuple(
+        Member(found.unique(name), place, end, True)
+        for (name, place), end in zip(found.headers, ends, strict=False)
+    )
 
 
-def choose(members: tuple[Member, ...], wanted: str | int | None, path: str) -> Member:
+def find_blocks(source: Source) -> tuple[Member, ...]:
+    """As `find_members`, but nothing where there are no marks.
+
+    A block without its end goes up to the next mark or the end of the file, and is not complete.
+    """
+    return tuple(_Finder(source).blocks)
+
+
+def choose(members: tuple[Member, ...], wanted: str | None, path: str) -> Member:
     """Give the member with a name or a number, or the first that is a module where none is asked for.
+
+    Args:
+        members: of one file.
+        wanted: a name, or how many-eth it is, from 1.
+        path: of the file, for the error.
 
     Raises:
         HloTuiError: there is no such member.
     """
-    modules = [one for one in members if one.is_module]
-    if wanted is None and modules:
-        return modules[0]
-    if isinstance(wanted, int) and 0 <= wanted < len(members):
-        return members[wanted]
-    found = next((one for one in members if one.name == wanted), None)
+    if wanted is None:
+        found = next((one for one in members if one.is_module), None)
+    else:
+        found = next((one for one in members if one.name == wanted), None)
+        if found is None and wanted.isascii() and wanted.isdigit() and 0 < int(wanted[:9]) <= len(members):
+            found = members[int(wanted[:9]) - 1]
     if found is None:
-        names = ", ".join(one.name for one in members[:8])
+        names = ", ".join(visible(one.name) for one in members[:8])
         hint = f"It holds {len(members)}: {names}" if names else "It is one module."
-        raise HloTuiError("No such module in the file", f"{path}: {wanted}", hint)
+        raise HloTuiError("No such module in the file", f"{path}: {visible(wanted or '')}", hint)
     return found
+
+
+class _Finder:
+    """One pass over a file: the blocks between marks, and the name and place of every module's header."""
+
+    def __init__(self, source: Source) -> None:
+        self.blocks: list[Member] = []
+        self.headers: list[tuple[str, int]] = []
+        self._seen: Counter[str] = Counter()
+        self._name: str | None = None
+        self._start = self._before = 0
+        for match, offset in _marks(source):
+            place = offset + match.start()
+            if match["module"] is not None:
+                self.headers.append((match["module"].decode("utf-8", "replace"), place))
+                continue
+            name = match["title"].decode("utf-8", "replace").translate(_FILE_NAME)
+            if match["mark"] == b"Begin":
+                self._close(place, complete=False)
+                self._name, self._start, self._before = name, offset + match.end(), len(self.headers)
+            elif name == self._name:
+                # XLA writes a newline of its own between the contents and the closing mark.
+                self._close(place - 1, complete=True)
+        self._close(source.size, complete=False)
+
+    def unique(self, name: str) -> str:
+        """The name, or what it is called when it comes again."""
+        self._seen[name] += 1
+        return name if self._seen[name] == 1 else f"{self._seen[name]}/{name}"
+
+    def _close(self, end: int, *, complete: bool) -> None:
+        if self._name is not None:
+            is_module = len(self.headers) > self._before
+            name = self.unique(self._name)
+            self.blocks.append(Member(name, self._start, max(end, self._start), is_module, complete))
+            self._name = None
 
 
 def _marks(source: Source) -> Iterator[tuple[re.Match[bytes], int]]:
     """Every mark and header at the start of a line, with the offset of the block that it was found in."""
     offset = 0
     inside_line = False
-    while offset < source.size:
-        block = source.read(offset, _CHUNK)
-        if not block:
-            return
+    while block := source.read(offset, min(_CHUNK, source.size - offset)):
         last = len(block) < _CHUNK
         end = len(block) if last else block.rfind(b"\n") + 1
-        first = 0
-        if inside_line:
-            first = block.find(b"\n") + 1
-            inside_line = not first
+        first = block.find(b"\n") + 1 if inside_line else 0
         if first or not inside_line:
-            yield from ((match, offset) for match in _MARK.finditer(block, first, end or len(block)))
-        if not end:
-            # A line longer than the block: no mark is, so its rest is skipped.
-            inside_line = True
+            yield from ((match, offset) for match in _marks_of(block, first, end or len(block)))
+        # A line longer than the block: no mark is, so its rest is passed over.
+        inside_line = not end
         offset += end or len(block)
+
+
+def _marks_of(block: bytes, first: int, end: int) -> Iterator[re.Match[bytes]]:
+    """The marks and headers in a part of a block that begins where a line does."""
+    line = first
+    for word in heapq.merge(*(word.finditer(block, first, end) for word in _WORDS), key=re.Match.start):
+        if word.start() < line:
+            continue
+        match = _MARK.match(block, block.rfind(b"\n", line, word.start()) + 1 or line, end)
+        if match is not None:
+            yield match
+        line = block.find(b"\n", word.start(), end) + 1 or end

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlo_tui.dump import logs
 from hlo_tui.dump.edges import Edges
+from hlo_tui.dump.listing import load
 from hlo_tui.dump.logs import holds_blocks, read_log
+from hlo_tui.hlo import members
+from hlo_tui.hlo.loading import open_document
+from tests.corpus import corpus_dir
 from tests.dump.making import TEXT
 
 BEFORE = "module_0000.f.before_optimizations.txt"
@@ -64,6 +67,18 @@ def test_a_name_that_comes_again_is_another_file(tmp_path: Path) -> None:
     assert contents(log) == [(BEFORE, "one", True), (f"2/{BEFORE}", "two", True)]
 
 
+def test_what_a_listing_calls_a_block_opens_it(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    title = "module_0001.f.0004.HLO passes [a/b].after_x.before_y.txt"
+    texts = [TEXT.replace("jit_f", f"jit_{number}") for number in range(4)]
+    names = (BEFORE, title, BEFORE, title)
+    log.write_text("".join(block(name, text) for name, text in zip(names, texts, strict=True)))
+    for number, (one, text) in enumerate(zip(read_log(log), texts, strict=True), 1):
+        for member in (one.path, str(number)):
+            source = open_document(log, member).source
+            assert source.read(0, source.size).decode() == text
+
+
 def test_a_log_without_marks(tmp_path: Path) -> None:
     log = tmp_path / "job.log"
     log.write_text("hello\n*** End x ***\n*** Begin unfinished\n")
@@ -113,7 +128,7 @@ def test_the_size_of_the_pieces_read_makes_no_difference(
     log = tmp_path_factory.getbasetemp() / "pieces.log"
     log.write_bytes("".join(lines).encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(logs, "_CHUNK", chunk)
+        patch.setattr(members, "_CHUNK", chunk)
         found = [(path.rpartition("/")[2], text) for path, text, _ in contents(log)]
     assert found == lines_read_one_by_one("".join(lines))
 
@@ -127,8 +142,19 @@ def test_any_bytes_are_read(tmp_path_factory: pytest.TempPathFactory, data: byte
 
 
 def test_a_line_longer_than_a_piece_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "_CHUNK", 64)
+    monkeypatch.setattr(members, "_CHUNK", 64)
     log = tmp_path / "job.log"
     # At the border of two pieces there is something that looks like a mark.
     log.write_text("z" * 64 + "*** Begin no ***\n" + block(BEFORE, "a" * 200))
     assert contents(log) == [(BEFORE, "a" * 200, True)]
+
+
+def test_every_stage_in_a_real_log_opens_by_the_name_that_the_listing_gives() -> None:
+    log = corpus_dir() / "dumps" / "jax0102-p01_metadata-stdout" / "stdout.log"
+    modules = load(log).catalog.modules
+    assert len(modules) == 37
+    for module in modules:
+        assert [stage.label for stage in module.stages] == ["before_optimizations", "cpu_after_optimizations"]
+        for stage in module.stages:
+            head = open_document(log, stage.main.path).source.read(0, 200).decode()
+            assert head.startswith(f"HloModule {module.name},")

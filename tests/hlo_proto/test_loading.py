@@ -334,6 +334,7 @@ HloModule jit_f
 
 ENTRY main {
 }
+
 *** End module_0001.jit_f.before_optimizations.txt ***
 *** Begin module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt ***
 BufferAssignment:
@@ -354,10 +355,10 @@ def test_a_stdout_dump_is_taken_apart_by_its_marks(tmp_path: Path) -> None:
     assert content(document) == "HloModule jit_f\n\nENTRY main {\n}\n"
     assert document.note == "module_0001.jit_f.before_optimizations.txt, 1 of 3 in this file"
     # The job was stopped in the middle of the last one.
-    assert content(open_document(path, 2)) == "HloModule jit_g\n"
+    assert content(open_document(path, "3")) == "HloModule jit_g\n"
     assert content(open_document(path, "module_0002.jit_g.before_optimizations.txt")) == "HloModule jit_g\n"
     with pytest.raises(HloTuiError) as caught:
-        open_document(path, 1)
+        open_document(path, "2")
     assert caught.value.title == "Not HLO"
     with pytest.raises(HloTuiError) as caught:
         open_document(path, "jit_h")
