@@ -19,6 +19,7 @@ from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.replay import looks, standins, xla
 from hlo_tui.replay.arrays import shape_text
 from hlo_tui.replay.atwork import NOTHING, Board, Doing, Phase
+from hlo_tui.replay.comparing import Comparing
 from hlo_tui.replay.debugger import Debugger, Json, read_position
 from hlo_tui.replay.diskcache import DiskCache, StoredSlices, directory
 from hlo_tui.replay.grain import Grain, Interrupted
@@ -49,6 +50,7 @@ class Worker:
         self._debugger: Debugger | None = None
         self._target: Target | None = None
         self._stand_ins = NO_STAND_INS
+        self._comparing = Comparing(board)
         self._lock = threading.Lock()
 
     def _words(self, words: Words) -> Callable[[], str]:
@@ -63,6 +65,7 @@ class Worker:
         """Ask the request that is under way to stop at the next instruction."""
         if self._debugger is not None:
             self._debugger.evaluator.interrupted = True
+        self._comparing.interrupt()
 
     def handle(self, request: Json) -> None:
         """Carry out a request and answer it, whatever becomes of it."""
@@ -83,6 +86,8 @@ class Worker:
     def _dispatch(self, method: str, params: Json) -> Json:
         if method == "open":
             return self._open(params)
+        if method.startswith("compare."):
+            return self._comparing.handle(method, params)
         debugger = self._debugger
         if debugger is None:
             raise HloTuiError("nothing is being replayed", "no module has been opened")
