@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
-from hlo_tui.replay import arrays, traced
+from hlo_tui.replay import arrays
 from hlo_tui.replay.program import Op
 from hlo_tui.replay.traced import Call, Function, Unsupported
 
@@ -39,7 +39,7 @@ def radix_sort(call: Call) -> Function:
 
 
 def top_k(call: Call) -> Function:
-    """`__gpu$TopK`: the largest elements along the last dimension, and where they are."""
+    """`TopK` and `__gpu$TopK`: the largest elements along the last dimension, and where they are."""
     k = call.results[0].dimensions[-1]
 
     def run(x: Any) -> Sequence[Any]:
@@ -48,13 +48,6 @@ def top_k(call: Call) -> Function:
         return list(lax.top_k(x, k))
 
     return run
-
-
-def native_top_k(op: Op, operands: Sequence[Instruction], out: Emitter) -> Instruction:
-    """`TopK`: XLA's CPU compiler has it, for f32 alone."""
-    if [operand.shape.element_type for operand in operands] == [pb.F32]:
-        return out.clone(op.proto, operands, op.called)
-    return traced.emit(op.proto, operands, out, top_k)
 
 
 def approximate(op: Op, operands: Sequence[Instruction], out: Emitter) -> Instruction:

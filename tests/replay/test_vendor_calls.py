@@ -7,9 +7,10 @@ import json
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hlo_tui.errors import EngineError
 from hlo_tui.replay import xla
 from hlo_tui.replay.customcalls import FOREIGN, REWRITES, is_callback
 from hlo_tui.replay.lowering import REFUSED, RULES, Cannot, table
@@ -228,3 +229,42 @@ def test_one_table_has_every_construct_once() -> None:
     assert len(rows) == len(RULES) + len(REFUSED) + len(REWRITES) + len(FOREIGN)
     assert len({(kind, name) for kind, name, _ in rows}) == len(rows)
     assert all(words for _, _, words in rows)
+
+
+KEYS = (
+    "gemm_backend_config", "cudnn_conv_backend_config", "onednn_matmul_config", "onednn_conv_config",
+    "onednn_softmax_config", "cudnn_fmha_backend_config", "alpha_real", "beta", "epilogue", "fusions", "ops",
+    "alpha_typecast", "dot_dimension_numbers", "lhs_contracting_dimensions", "rhs_contracting_dimensions",
+    "activation_mode", "conv_result_scale", "serialized_graph", "window", "strides", "softmax_axis",
+    "reduction_dim", "mask_type", "result", "tensor", "dimensions",
+)  # fmt: skip
+VALUES = st.recursive(
+    st.one_of(
+        st.none(), st.booleans(), st.integers(-3, 1 << 40), st.floats(),
+        st.sampled_from(("BIAS", "GELU", "0", "1", "x")),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
+    ),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    target=st.sampled_from(sorted(t for t in REWRITES if t.startswith("__") or "TopK" in t or "Reduce" in t)),
+    config=st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=4),
+    count=st.integers(1, 5),
+)
+def test_any_config_gives_a_value_or_a_reason(
+    backend: xla.Backend, target: str, config: dict[str, object], count: int
+) -> None:
+    written = json.dumps(json.dumps(config))
+    text = call_text(target, ["f32[3,3]"] * count, "(f32[3,3], u8[5])", written)
+    try:
+        result, _ = run_text(backend, text, *[np.eye(3, dtype=np.float32)] * count)
+    except (Cannot, EngineError) as reason:
+        outcome: object = str(reason)
+    else:
+        outcome = result.shape == (3, 3)
+    assert outcome
