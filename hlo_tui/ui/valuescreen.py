@@ -23,7 +23,7 @@ from hlo_tui.ui.rowsview import RowsView
 from hlo_tui.ui.valuerows import iteration_text
 
 if TYPE_CHECKING:
-    from hlo_tui.replay.session import State, Stop
+    from hlo_tui.replay.session import State
     from hlo_tui.ui.base import BaseApp
 
 _AROUND = 8
@@ -210,9 +210,12 @@ class ValueScreen(ModalScreen[None]):
         state = self._owner.desk.replays.state
         if state is None:
             return ""
-        same: Callable[[Stop], bool] = lambda stop: stop.instruction == self.look.instruction  # noqa: E731
-        before = [at for at, stop in enumerate(state.history, 1) if same(stop) and at != state.number]
-        return str(before[-1]) if before else ""
+        others = [
+            at
+            for at, stop in enumerate(state.history, 1)
+            if stop.instruction == self.look.instruction and at != state.number
+        ]
+        return str(others[-1]) if others else ""
 
     def _ask_overview(self) -> None:
         request = self.look.request(self.size.width or 80)
