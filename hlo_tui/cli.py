@@ -17,12 +17,19 @@ from hlo_tui import __version__
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
 
-COMMANDS = ("list", "show", "replay", "executions", "demo")
+COMMANDS = (
+    "list", "show", "replay", "executions", "demo", "tags", "passes", "diff", "recompiles", "bisect",
+)  # fmt: skip
 _SCREEN = """hlo-tui PATH opens the screen on a dump directory or one file; the commands do without a screen:
 
   hlo-tui list DIR            modules, stages, passes, side files
   hlo-tui show FILE [NAME]    outline, or one instruction
   hlo-tui replay FILE         run a module: stops and values
+  hlo-tui tags PATH           tagged operations, and which survive where
+  hlo-tui passes DIR MODULE   what each pass changed; without MODULE where compile time went
+  hlo-tui diff A B            two stages, modules or dumps, by structure
+  hlo-tui recompiles DIR      why functions were compiled again
+  hlo-tui bisect DIR MODULE   the first pass whose outputs differ
   hlo-tui demo                run a tagged JAX program and open the screen on its dump
 """
 
@@ -141,12 +148,71 @@ def _command_parser() -> argparse.ArgumentParser:
     runs.add_argument("--json", action="store_true", help="one JSON object a line")
     runs.set_defaults(run=_executions)
 
+    _pass_commands(commands)
+
     demo = commands.add_parser("demo", help="run a tagged JAX program and open the screen on its dump")
     demo.add_argument("--dir", type=Path, help="where to dump; a new temporary directory if not given")
     demo.add_argument("--headless", action="store_true", help="print the stops instead")
     demo.add_argument("--json", action="store_true", help="with --headless: one JSON object a line")
     demo.set_defaults(run=_demo)
     return parser
+
+
+def _pass_commands(commands: Any) -> None:
+    tags = commands.add_parser("tags", help="tagged operations, and with several stages which survive where")
+    tags.add_argument("path", type=Path, metavar="PATH")
+    tags.add_argument("module", nargs="?", metavar="MODULE", help="of a dump: a module's name, or #NUMBER")
+    tags.add_argument("--member", help="which module, where a file holds several")
+    tags.set_defaults(run=_tags)
+
+    passes = commands.add_parser(
+        "passes", help="what each pass changed; without MODULE where compile time went"
+    )
+    passes.add_argument("path", type=Path, metavar="DIR")
+    passes.add_argument("module", nargs="?", metavar="MODULE", help="a module's name, or #NUMBER")
+    passes.add_argument(
+        "--only", default="", metavar="TEXT", help="passes and pipelines with this in their names"
+    )
+    passes.add_argument("--follow", metavar="NAME", help="the life of one instruction, through all stages")
+    passes.add_argument(
+        "--stage", metavar="STAGE", help="where it has that name: a stage's label or step number"
+    )
+    passes.set_defaults(run=_passes)
+
+    diff = commands.add_parser("diff", help="two stages, modules or dumps, compared by structure")
+    diff.add_argument("a", type=Path, metavar="A", help="a file, or a dump directory")
+    diff.add_argument("b", type=Path, metavar="B")
+    diff.add_argument(
+        "--hide", default="", metavar="KINDS", help="of changes, with commas: layout, metadata, sharding, ..."
+    )
+    diff.add_argument(
+        "--values", action="store_true", help="run both on the same inputs, compare what they compute"
+    )
+    diff.add_argument("--inputs", default="auto", help="with --values: as for a replay")
+    diff.set_defaults(run=_diff)
+
+    recompiles = commands.add_parser("recompiles", help="for each compilation of a function what was new")
+    recompiles.add_argument("path", type=Path, metavar="DIR")
+    recompiles.set_defaults(run=_recompiles)
+
+    bisect = commands.add_parser("bisect", help="the first pass whose outputs differ, or the fusion")
+    bisect.add_argument("path", type=Path, metavar="DIR")
+    bisect.add_argument("module", metavar="MODULE", help="a module's name, or #NUMBER")
+    bisect.add_argument(
+        "--inputs", default="auto", help="a snapshot, .npz or .npy file, or a preset; as for a replay"
+    )
+    bisect.add_argument("--seed", type=int, default=0, help="of made inputs")
+    bisect.add_argument("--output", type=int, metavar="N", help="only this output, from 0")
+    bisect.add_argument(
+        "--tolerance", type=float, help="of absolute and relative errors; by the types if not given"
+    )
+    bisect.add_argument(
+        "--against", type=Path, metavar="DIR", help="the first stage in this dump is the measure"
+    )
+    bisect.add_argument("--platform", default="cpu", help="the CPU unless asked for in words")
+    bisect.set_defaults(run=_bisect)
+    for parser in (tags, passes, diff, recompiles, bisect):
+        parser.add_argument("--json", action="store_true", help="one JSON document")
 
 
 def _replay_options(parser: argparse.ArgumentParser) -> None:
@@ -257,6 +323,94 @@ def _executions(parsed: argparse.Namespace) -> int:
         return int(health != {executions.GOOD})
     finally:
         scan.close()
+
+
+def _tags(parsed: argparse.Namespace) -> int:
+    from hlo_tui.dump import choosing, listing
+    from hlo_tui.passes import tags
+
+    if not parsed.path.is_dir():
+        single = tags.file_tags(parsed.path, parsed.member)
+        print(json.dumps(tags.file_json(single)) if parsed.json else tags.file_text(single))
+        return 0
+    dump = listing.load(parsed.path)
+    modules = [choosing.find_module(dump, parsed.module)] if parsed.module else tags.tagged_modules(dump)
+    found = [tags.survival(dump, module) for module in modules]
+    print(json.dumps(tags.to_json(found)) if parsed.json else tags.to_text(found))
+    return 0
+
+
+def _passes(parsed: argparse.Namespace) -> int:
+    from hlo_tui.dump import choosing, listing
+    from hlo_tui.passes import costs, timeline
+
+    dump = listing.load(parsed.path)
+    if parsed.module is None:
+        total = costs.costs(dump)
+        print(json.dumps(costs.to_json(total)) if parsed.json else costs.to_text(total))
+        return 0
+    module = choosing.find_module(dump, parsed.module)
+    if parsed.follow:
+        return _follow(parsed, dump, module)
+    steps = list(timeline.steps(dump, module))
+    text = json.dumps(timeline.to_json(module, steps)) if parsed.json else ""
+    print(text or timeline.to_text(module, steps, parsed.only))
+    return 0
+
+
+def _follow(parsed: argparse.Namespace, dump: Any, module: Any) -> int:
+    from hlo_tui.passes import history, lineage
+
+    past = history.History(dump, module)
+    stage = past.index(parsed.stage) if parsed.stage else past.stage_with(parsed.follow)
+    found = lineage.life(module, past, stage, parsed.follow)
+    print(json.dumps(lineage.to_json(found)) if parsed.json else lineage.to_text(found))
+    return 0
+
+
+def _diff(parsed: argparse.Namespace) -> int:
+    from hlo_tui.passes import compare_values, diff, dumps
+
+    hidden = [kind.strip() for kind in parsed.hide.split(",") if kind.strip()]
+    if parsed.a.is_dir() and parsed.b.is_dir():
+        told, text = dumps.compare_dumps(str(parsed.a), str(parsed.b), hidden)
+        equal: bool = told["equal"]
+    elif parsed.values:
+        rows = compare_values.compare_values(parsed.a, parsed.b, parsed.inputs)
+        told, text = {"rows": rows}, compare_values.to_text(rows)
+        equal = all(row["state"] != "differs" for row in rows)
+    else:
+        found = diff.diff_files(parsed.a, parsed.b, hidden)
+        told, text, equal = diff.to_json(found), diff.to_text(found), found.diff.equal
+    print(json.dumps(told) if parsed.json else text)
+    return int(not equal)
+
+
+def _recompiles(parsed: argparse.Namespace) -> int:
+    from hlo_tui.dump import listing
+    from hlo_tui.passes import recompiles
+
+    found = list(recompiles.functions(listing.load(parsed.path)))
+    print(json.dumps(recompiles.to_json(found)) if parsed.json else recompiles.to_text(found))
+    return 0
+
+
+def _bisect(parsed: argparse.Namespace) -> int:
+    from hlo_tui.dump import choosing, listing
+    from hlo_tui.passes import bisect, verdicts
+
+    dump = listing.load(parsed.path)
+    module = choosing.find_module(dump, parsed.module)
+    against = None
+    if parsed.against is not None:
+        other = listing.load(parsed.against)
+        against = (other, choosing.find_module(other, module.name))
+    options = bisect.Options(parsed.inputs, parsed.seed, parsed.output, parsed.tolerance, parsed.platform)
+    verdict = bisect.Bisection(dump, module, options, against=against).run()
+    changed = verdicts.changes(dump, verdict)
+    told = verdicts.to_json(module.name, verdict, changed)
+    print(json.dumps(told) if parsed.json else verdicts.to_text(module.name, verdict, changed))
+    return int(verdict.verdict != bisect.NONE)
 
 
 def _demo(parsed: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hlo_tui.dump.listing import Listing
+from hlo_tui.dump.listing import Listing, load
 from hlo_tui.dump.modules import Module, Stage
 from hlo_tui.dump.names import canonical
 from hlo_tui.errors import HloTuiError
@@ -83,6 +83,25 @@ def _signs(listing: Listing, module: Module, interner: Interner) -> tuple[Token,
         return ("empty",), ("empty",), None
     content = Contents(text, frozenset(), interner).token(text.entry.name)
     return content, text.outline.header.entry_layout, None
+
+
+def compare_dumps(a: str, b: str, hidden: Collection[str] = ()) -> tuple[dict[str, Any], str]:
+    """Compare two dumps.
+
+    Args:
+        a, b: the directories.
+        hidden: kinds of changes to leave out.
+
+    Returns:
+        What `diff --json` gives, and the same as text.
+
+    Raises:
+        HloTuiError: one of them cannot be looked at.
+    """
+    sides = load(a), load(b)
+    pairing = pair_modules(*sides)
+    compared = list(compare_pairs(*sides, pairing.pairs, hidden))
+    return to_json(pairing, compared), to_text(pairing, compared)
 
 
 def compare_pairs(

@@ -75,6 +75,18 @@ class History:
                 return place
         raise HloTuiError(f"no stage {visible(label)!r}", "hlo-tui passes DIR MODULE lists them")
 
+    def stage_with(self, name: str) -> int:
+        """The first stage that has an instruction called NAME or COMPUTATION/NAME; the first one where none has."""
+        computation, _, last = name.rpartition("/")
+        for at in range(len(self.stages)):
+            blocks = self.text(at).blocks
+            wanted = (
+                [blocks[computation]] if computation in blocks else [] if computation else blocks.values()
+            )
+            if any(last.lstrip("%") in block.index for block in wanted):
+                return at
+        return 0
+
     def text(self, stage: int) -> Text:
         """A stage's text; the last two that were asked for are kept.
 

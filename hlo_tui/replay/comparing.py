@@ -171,8 +171,8 @@ class Comparing:
     # Two stages, instruction by instruction.
 
     def _pairs(self, params: Json) -> Json:
-        """Values of instructions of two stages that are the same, the first time that each is run."""
-        values: list[_Names | dict[tuple[str, str], Any]] = []
+        """Values of instructions of two stages that are the same, the first time each is run, in order of time."""
+        values: list[dict[tuple[str, str], Any]] = []
         for side in ("a", "b"):
             wanted = {(pair[side][0], pair[side][1]) for pair in params["pairs"]}
             stage = self._open(
@@ -194,8 +194,9 @@ class Comparing:
             stage.evaluator.watch = keep
             stage.outputs(Grain.BODY)
             values.append(kept)
+        order = {key: number for number, key in enumerate(values[0])}
         rows = []
-        for pair in params["pairs"]:
+        for pair in sorted(params["pairs"], key=lambda pair: order.get((pair["a"][0], pair["a"][1]), -1)):
             a, b = (
                 kept.get((pair[side][0], pair[side][1]), _NOT_RUN)
                 for kept, side in zip(values, "ab", strict=True)
