@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from hlo_tui.dump.files import Changes, File, Stamp
 from hlo_tui.dump.modules import Module, ModuleKey, family, put_together
-from hlo_tui.dump.names import canonical
 from hlo_tui.dump.suffixes import Role
 
 _Family = tuple[str, int | None, str]
@@ -59,7 +58,6 @@ class Catalog:
         self._families: dict[_Family, dict[str, File]] = defaultdict(dict)
         self._keys: dict[_Family, tuple[ModuleKey, ...]] = {}
         self._modules: dict[ModuleKey, Module] = {}
-        self._names: dict[str, set[ModuleKey]] = defaultdict(set)
 
     @property
     def files(self) -> dict[str, File]:
@@ -84,10 +82,6 @@ class Catalog:
     def module(self, key: ModuleKey) -> Module | None:
         """The module under this key, None where it is gone."""
         return self._modules.get(key)
-
-    def group(self, name: str) -> list[Module]:
-        """The modules of this name: recompilations, other processes, on TPU the other half of one module."""
-        return sorted((self._modules[key] for key in self._names.get(canonical(name), ())), key=_order)
 
     def apply(self, changes: Changes) -> Delta:
         """Take changes in; gives what they did to the modules."""
@@ -124,23 +118,15 @@ class Catalog:
                     added.append(module)
                 elif old != module:
                     changed.append(module)
-                    self._forget_name(old)
                 self._modules[module.key] = module
-                self._names[canonical(module.name)].add(module.key)
                 old_keys.discard(module.key)
             for key in old_keys:
                 removed.append(key)
-                self._forget_name(self._modules.pop(key))
+                del self._modules[key]
             self._keys[unit] = tuple(module.key for module in modules)
             if not modules:
                 del self._keys[unit], self._families[unit]
         return Delta(tuple(added), tuple(changed), tuple(removed), loose)
-
-    def _forget_name(self, module: Module) -> None:
-        keys = self._names[canonical(module.name)]
-        keys.discard(module.key)
-        if not keys:
-            del self._names[canonical(module.name)]
 
     def _named(self, module: Module) -> Module:
         if module.name or self._read_name is None:

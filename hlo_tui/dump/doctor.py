@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 
 from hlo_tui.dump.catalog import Catalog
 from hlo_tui.dump.files import Changes, File, scan
 from hlo_tui.dump.logs import holds_blocks
-from hlo_tui.dump.modules import Module
+from hlo_tui.dump.modules import Module, ModuleKey
+from hlo_tui.dump.names import canonical
 from hlo_tui.dump.words import count_text, size_text
 from hlo_tui.hlo.visible import visible
 
@@ -107,10 +108,11 @@ def remarks(catalog: Catalog, root: str) -> list[str]:
         root: its directory, for the commands.
     """
     modules = catalog.modules
+    alike = _alike(modules)
     found = (
-        _only_cached(catalog, root),
+        _only_cached(alike, root),
         _only_snapshots(modules, root),
-        _no_end(catalog),
+        _no_end(alike),
         _cut_off(modules),
         _many_runs(modules),
     )
@@ -126,12 +128,21 @@ def _names(names: list[str]) -> str:
     return ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")
 
 
-def _only_cached(catalog: Catalog, root: str) -> str:
+def _alike(modules: list[Module]) -> list[list[Module]]:
+    """The modules of each name: recompilations, other processes; those without a name are alone."""
+    alike: dict[str | ModuleKey, list[Module]] = defaultdict(list)
+    for module in modules:
+        alike[canonical(module.name) or module.key].append(module)
+    return list(alike.values())
+
+
+def _only_cached(alike: list[list[Module]], root: str) -> str:
     cached = [
         module.name
-        for module in catalog.modules
+        for group in alike
+        if _kinds(group) == {"after"}
+        for module in group
         if [stage.label for stage in module.stages] == ["after_optimizations"]
-        and _kinds(_alike(catalog, module)) == {"after"}
     ]
     if not cached:
         return ""
@@ -152,25 +163,18 @@ def _only_snapshots(modules: list[Module], root: str) -> str:
     )
 
 
-def _alike(catalog: Catalog, module: Module) -> list[Module]:
-    """The modules of the same name; the module alone where it has none."""
-    return catalog.group(module.name) if module.name else [module]
-
-
-def _has_end(catalog: Catalog, module: Module) -> bool:
-    alike = [_kinds([other]) for other in _alike(catalog, module)]
-    if any({"before", "after"} <= kinds for kinds in alike):
-        return "after" in _kinds([module])
+def _without_end(group: list[Module]) -> list[Module]:
+    """Those of the modules of one name that have a beginning and no end."""
+    kinds = [_kinds([module]) for module in group]
+    begun = [module for module, some in zip(group, kinds, strict=True) if "before" in some]
+    if any({"before", "after"} <= some for some in kinds):
+        return [module for module in begun if "after" not in _kinds([module])]
     # On TPU the two halves of a module have numbers of their own.
-    return sum("after" in kinds for kinds in alike) >= sum("before" in kinds for kinds in alike)
+    return begun if sum("after" in some for some in kinds) < len(begun) else []
 
 
-def _no_end(catalog: Catalog) -> str:
-    started = [
-        module.name
-        for module in catalog.modules
-        if "before" in _kinds([module]) and not _has_end(catalog, module)
-    ]
+def _no_end(alike: list[list[Module]]) -> str:
+    started = [module.name for group in alike for module in _without_end(group)]
     if not started:
         return ""
     return (

@@ -164,20 +164,21 @@ def _buckets(files: Iterable[File]) -> tuple[dict[tuple[str, str], list[File]], 
 
 def _join(buckets: dict[tuple[str, str], list[File]]) -> None:
     """Give files without a name, and folders away from their files, to the one module they can be of."""
+    named: dict[str, list[str]] = defaultdict(list)
+    homes: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    for group, key in buckets:
+        if key:
+            named[group].append(key)
+        process = process_group(group)
+        if process is not None and process[1] == key:
+            homes[process[:2]].append((group, key))
     for group, key in [bucket for bucket in buckets if not bucket[1]]:
-        named = [bucket for bucket in buckets if bucket[0] == group and bucket[1]]
-        if len(named) == 1:
-            buckets[named[0]].extend(buckets.pop((group, key)))
-    for group, key in sorted(buckets):
-        if not all(file.name.folder for file in buckets[group, key]):
-            continue
-        homes = []
-        for other in buckets:
-            process = process_group(other[0])
-            if process is not None and other[1] == key and process[:2] == (group, key):
-                homes.append(other)
-        if len(homes) == 1:
-            buckets[homes[0]].extend(buckets.pop((group, key)))
+        if len(named[group]) == 1:
+            buckets[group, named[group][0]].extend(buckets.pop((group, key)))
+    for bucket in sorted(buckets):
+        home = homes[bucket]
+        if len(home) == 1 and home[0] in buckets and all(file.name.folder for file in buckets[bucket]):
+            buckets[home[0]].extend(buckets.pop(bucket))
 
 
 def _runs(files: list[File]) -> list[tuple[int | None, list[File]]]:

@@ -34,6 +34,11 @@ def places(catalog: Catalog) -> list[str]:
     return sorted(found)
 
 
+def named(catalog: Catalog, name: str) -> list[Module]:
+    """The modules of this name."""
+    return [module for module in catalog.modules if module.name == name]
+
+
 def labels(module: Module) -> list[str]:
     """The labels of a module's stages, in order."""
     return [stage.label for stage in module.stages]

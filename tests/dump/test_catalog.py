@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hlo_tui.dump.catalog import Catalog
 from hlo_tui.dump.files import Changes, File
 from hlo_tui.dump.modules import Module, ModuleKey, Stage
-from tests.dump.making import catalog_of, file, labels, places
+from tests.dump.making import catalog_of, file, labels, named, places
 
 
 def test_stages_stand_in_the_order_of_the_compilation() -> None:
@@ -86,7 +86,7 @@ def test_a_name_under_two_numbers_is_two_modules_of_one_group() -> None:
             "module_0022.other.before_optimizations.txt",
         ]
     )
-    assert [module.id for module in catalog.group("jit_train_step")] == [21, 23]
+    assert [module.id for module in named(catalog, "jit_train_step")] == [21, 23]
     assert len(catalog.modules) == 3
 
 
@@ -129,7 +129,7 @@ def test_a_dropped_name_is_read_from_the_text_once_for_each_state() -> None:
     (module,) = catalog.modules
     assert module.name == "jit_from_the_header"
     assert module.key == ModuleKey("", 7, "")
-    assert catalog.group("jit_from_the_header") == [module]
+    assert named(catalog, "jit_from_the_header") == [module]
     assert asked == [first.path]
     catalog.apply(Changes((file(first.path, size=200),)))
     assert asked == [first.path, first.path]
@@ -178,7 +178,7 @@ def test_processes_in_directories_of_their_own_are_apart() -> None:
         ]
     )
     assert [(module.process, module.id) for module in catalog.modules] == [("hosta_11", 40), ("hostb_12", 40)]
-    assert len(catalog.group("jit_f")) == 2
+    assert len(named(catalog, "jit_f")) == 2
 
 
 def test_the_folder_at_the_top_is_of_the_one_process_that_has_the_module() -> None:
@@ -241,7 +241,7 @@ def test_a_change_tells_which_rows_to_redraw() -> None:
     delta = catalog.apply(Changes(gone=("module_0002.g.before_optimizations.txt", "never there")))
     assert delta.removed == (ModuleKey("", 2, "g"),)
     assert catalog.module(ModuleKey("", 2, "g")) is None
-    assert catalog.group("g") == []
+    assert named(catalog, "g") == []
 
 
 def test_news_that_is_none_changes_nothing() -> None:
@@ -332,4 +332,3 @@ def test_any_order_and_any_batches_give_what_one_walk_gives(paths: list[str], da
         rows.update({module.key: module for module in (*delta.added, *delta.changed)})
         assert rows == {module.key: module for module in catalog.modules}
     assert content(catalog) == content(whole)
-    assert {name: catalog.group(name) for name in NAMES} == {name: whole.group(name) for name in NAMES}

@@ -13,7 +13,7 @@ from hlo_tui.dump.listing import Listing, load, to_json, to_text
 from hlo_tui.dump.names import parse_path
 from hlo_tui.dump.suffixes import Role
 from tests.corpus import corpus_dir
-from tests.dump.making import labels, places
+from tests.dump.making import labels, named, places
 
 
 def dumps() -> list[Path]:
@@ -80,7 +80,7 @@ def test_the_passes_of_a_module_count_up_from_zero() -> None:
 
 
 def test_one_module_pass_by_pass() -> None:
-    (module,) = listing("jax0102-p01_metadata-passes").catalog.group("jit_doc_example")
+    (module,) = named(listing("jax0102-p01_metadata-passes").catalog, "jit_doc_example")
     assert module.id == 0
     assert labels(module)[:3] == [
         "before_optimizations",
@@ -99,7 +99,7 @@ def test_one_module_pass_by_pass() -> None:
 def test_directories_by_module_and_process() -> None:
     catalog = listing("jax0102-p01_metadata-subfolder").catalog
     assert {module.process for module in catalog.modules} == {"vm_16203"}
-    assert [module.id for module in catalog.group("jit_iota")] == [30, 54]
+    assert [module.id for module in named(catalog, "jit_iota")] == [30, 54]
     for module in catalog.modules:
         # Of the folder at the top three files, of the process's seven.
         assert module.count == 10
@@ -108,7 +108,7 @@ def test_directories_by_module_and_process() -> None:
 
 def test_timestamps() -> None:
     catalog = listing("jax0102-p01_metadata-timestamp").catalog
-    (module,) = catalog.group("jit_doc_example")
+    (module,) = named(catalog, "jit_doc_example")
     assert module.timestamp == 1796026375048694
     assert (len(module.stages), module.count) == (2, 10)
     order = sorted(catalog.modules, key=lambda module: module.timestamp or 0)
