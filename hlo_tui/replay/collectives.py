@@ -73,7 +73,8 @@ def lower(
 
 def _result_shape(op: Op) -> pb.ShapeProto:
     # The start's own shape is (operands, results, contexts); the sync operation has the results.
-    if op.opcode in ("all-gather-start", "collective-permute-start"):
+    started = op.opcode in ("all-gather-start", "collective-permute-start")
+    if started and len(op.proto.shape.tuple_shapes) > 1:
         return op.proto.shape.tuple_shapes[1]
     return op.proto.shape
 

@@ -49,10 +49,13 @@ def lower(
     """Emit the plain form of a custom call, or the call itself where XLA has the target.
 
     Raises:
-        Unsupported: a host callback, or a target with no public meaning that only another backend has.
+        Unsupported: a host callback that gives values, or a target that only another backend has and whose
+            meaning is not known.
     """
     target = op.proto.custom_call_target
     if is_callback(target):
+        if not _has_arrays(op.proto.shape):
+            return _no_value(op.proto.shape, out)
         raise Unsupported(f"{target} calls into the program that made the dump; it is never run")
     rewrite = REWRITES.get(target)
     if rewrite is not None:
@@ -70,6 +73,19 @@ def lower(
         if target.startswith(prefix):
             raise Unsupported(f"{target} is {what}")
     return out.clone(op.proto, operands, op.called)
+
+
+def _has_arrays(shape: pb.ShapeProto) -> bool:
+    if shape.element_type == arrays.TUPLE:
+        return any(_has_arrays(part) for part in shape.tuple_shapes)
+    return shape.element_type != arrays.TOKEN
+
+
+def _no_value(shape: pb.ShapeProto, out: Emitter) -> Instruction:
+    """Tokens, and tuples of nothing else."""
+    if shape.element_type == arrays.TUPLE:
+        return out.emit("tuple", shape, [_no_value(part, out) for part in shape.tuple_shapes])
+    return out.emit("after-all", shape, [])
 
 
 def _has_body(op: Op) -> bool:

@@ -23,7 +23,7 @@ from hlo_tui.replay.lowering import Cannot
 from hlo_tui.replay.program import CONTROL_FLOW, Computation, Op, Program
 from hlo_tui.replay.reasons import reason_of
 from hlo_tui.replay.runs import Runs
-from hlo_tui.replay.slices import Piece, Slice, SliceCache, SliceModule, value_shape
+from hlo_tui.replay.slices import Piece, Slice, SliceCache, SliceModule, value_shape, with_tokens
 from hlo_tui.replay.supplies import NotGiven, Supplies
 from hlo_tui.replay.values import Unknown, compare, each_replica, find_unknown
 from hlo_tui.replay.xla import Backend
@@ -329,7 +329,8 @@ class Evaluator:
         return step
 
     def _unknown_step(self, computation: Computation, op: Op, reason: str) -> Step:
-        return lambda _: self.became_unknown(computation, op, reason)
+        shape = value_shape(op)
+        return lambda _: with_tokens(self.became_unknown(computation, op, reason), shape)
 
     def became_unknown(self, computation: Computation, op: Op, reason: str) -> Unknown:
         self.unknown[computation.name, op.name] = reason

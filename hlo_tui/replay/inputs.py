@@ -109,6 +109,9 @@ class _Maker:
             message = arrays.shape_text(shape)
             raise HloTuiError("a parameter of a type that numpy cannot hold", message)
         dims = list(shape.dimensions)
+        if min(dims, default=0) < 0:
+            message = "it has a dimension without a bound"
+            raise HloTuiError("this module cannot be run", message, "run a stage where its shapes are known")
         for d in dynamic.dimensions(shape):
             dims[d] = int(self._rng.integers(1, dims[d] + 1)) if dims[d] else 0
         return self._array(arrays.DTYPES[shape.element_type], tuple(dims), path)

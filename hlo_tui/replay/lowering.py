@@ -243,6 +243,43 @@ def _custom_call(op: Op, operands: Operands, shapes: Sequence[pb.ShapeProto], ou
         raise Cannot(str(error)) from error
 
 
+def _nothing(op: Op, _operands: Operands, _shapes: Sequence[pb.ShapeProto], out: Emitter) -> Instruction:
+    return out.emit("after-all", op.proto.shape, [])
+
+
+def _send(op: Op, operands: Operands, _shapes: Sequence[pb.ShapeProto], out: Emitter) -> Instruction:
+    shape = op.proto.shape
+    if [part.element_type for part in shape.tuple_shapes[1:]] != [arrays.U32, arrays.TOKEN]:
+        raise Cannot("a send of a form that is not known")
+    token = out.emit("after-all", shape.tuple_shapes[2], [])
+    return out.emit("tuple", shape, [operands[0], out.zeros(shape.tuple_shapes[1]), token])
+
+
+def _recv_done(op: Op, operands: Operands, _shapes: Sequence[pb.ShapeProto], out: Emitter) -> Instruction:
+    data, token = op.proto.shape.tuple_shapes
+    received = out.emit("get-tuple-element", data, operands, tuple_index=0)
+    return out.emit("tuple", op.proto.shape, [received, out.emit("after-all", token, [])])
+
+
+_SUB_BYTE = frozenset({pb.S1, pb.U1, pb.S2, pb.U2, pb.S4, pb.U4})
+
+
+def _product(op: Op, operands: Operands, _shapes: Sequence[pb.ShapeProto], out: Emitter) -> Instruction:
+    if not any(operand.shape.element_type in _SUB_BYTE for operand in operands):
+        return out.clone(op.proto, operands)
+    result = op.proto.shape.element_type
+    kept = pb.S8 if result in _SUB_BYTE else result
+    wide = [
+        out.emit("convert", arrays.array_shape(kept, operand.shape.dimensions), [operand])
+        for operand in operands
+    ]
+    proto = pb.HloInstructionProto()
+    proto.CopyFrom(op.proto)
+    proto.shape.element_type = kept
+    product = out.clone(proto, wide)
+    return product if kept == result else out.emit("convert", op.proto.shape, [product])
+
+
 def _reshape(op: Op, operands: Operands, _shapes: Sequence[pb.ShapeProto], out: Emitter) -> Instruction:
     if not any(dynamic.is_dynamic(shape) for shape in (op.proto.shape, *(o.shape for o in operands))):
         return out.clone(op.proto, operands)
@@ -279,6 +316,12 @@ RULES: dict[str, Rule] = {
     "domain": Rule(_operand, "it marks a border and has no value of its own"),
     "opt-barrier": Rule(_operand, "between slices there is nothing to optimise across it"),
     "get-dimension-size": Rule(_get_dimension_size, "a static size is a constant, a dynamic one is kept"),
+    "dot": Rule(_product, "XLA's CPU compiler takes no operands of less than a byte: they are widened"),
+    "convolution": Rule(_product, "as a dot"),
+    "outfeed": Rule(_nothing, "nobody takes what it gives; only its token is left"),
+    "send": Rule(_send, "nobody takes what it gives; its own operand is what it holds"),
+    "send-done": Rule(_nothing, "nobody takes what was sent; only its token is left"),
+    "recv-done": Rule(_recv_done, _PAIR),
     "reshape": Rule(_reshape, "XLA loses the sizes of a dynamic one on the way in; a static one stays"),
     "dynamic-reshape": Rule(_reshape, "the importer ends the process on it"),
     "custom-call": Rule(_custom_call, "see customcalls"),
@@ -294,11 +337,7 @@ RULES |= {
 
 REFUSED: dict[str, str] = {
     "infeed": "an infeed waits for the host program, which is not here",
-    "outfeed": "an outfeed waits for the host program, which is not here",
-    "send": "a send waits for a receiver, which is not here",
-    "send-done": "a send waits for a receiver, which is not here",
     "recv": "a recv waits for a sender, which is not here",
-    "recv-done": "a recv waits for a sender, which is not here",
 }
 
 

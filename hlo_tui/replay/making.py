@@ -84,7 +84,7 @@ def draw(
         return (rng.permutation(int(np.prod(dims))).reshape(dims) / 8).astype(dtype)
     if dtype.kind == "c":
         real, imaginary = (PRESETS[preset](rng, dims, np.dtype(np.float32)) for _ in range(2))
-        return (real + 1j * imaginary).astype(dtype)
+        return np.asarray(real + 1j * imaginary).astype(dtype)
     values = PRESETS[preset](rng, dims, dtype)
     return np.asarray(_in_domain(values, use.domain) if preset == "made" else values).astype(dtype)
 

@@ -298,6 +298,14 @@ def _shape_leaves(shape: pb.ShapeProto, leaves: list[pb.ShapeProto]) -> None:
         leaves.extend(dynamic.leaf_shapes(shape))
 
 
+def with_tokens(unknown: Any, shape: pb.ShapeProto) -> Any:
+    """An unknown value of this shape: what of it is a token is known all the same."""
+    parts = [part.element_type for part in shape.tuple_shapes]
+    if arrays.TOKEN not in parts:
+        return unknown
+    return tuple(None if part == arrays.TOKEN else unknown for part in parts)
+
+
 def flatten(value: Any, shape: pb.ShapeProto, leaves: list[Any]) -> None:
     """Append the arrays of a value, depth first; tokens are none."""
     if shape.element_type == arrays.TUPLE:
