@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hlo_tui import cli
 from tests.corpus import DATA, corpus_dir
 
 REPLAY = DATA / "replay"
@@ -262,3 +264,9 @@ def test_output_that_cannot_be_written_is_no_traceback(command: tuple[str, ...])
 def test_names_of_any_bytes_are_looked_for() -> None:
     done = run("show", program("product"), b"\xff".decode("utf-8", "surrogateescape"))
     assert (done.returncode, "no instruction" in done.stderr) == (2, True)
+
+
+def test_messages_name_only_commands_that_are_there() -> None:
+    package = Path(cli.__file__).parent
+    text = "".join(path.read_text() for path in package.rglob("*.py"))
+    assert set(re.findall(r"\bhlo-tui ([a-z]+) [A-Z\[]", text)) <= set(cli.COMMANDS)

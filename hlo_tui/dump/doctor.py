@@ -191,8 +191,8 @@ def _cut_off(modules: list[Module]) -> str:
         return ""
     names = _names([file.path for file in files])
     return (
-        f"{count_text(len(files), 'file')} that end in the middle ({names}): still being written, or the job "
-        "ended or the disk was full before they were."
+        f"{count_text(len(files), 'file')} cut off in the middle ({names}): still being written, or the job "
+        "ended or the disk was full before that was done."
     )
 
 

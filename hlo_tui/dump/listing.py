@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hlo_tui.dump.catalog import Catalog
+from hlo_tui.dump.doctor import dump_command
 from hlo_tui.dump.edges import Edges
 from hlo_tui.dump.files import Changes, File, new_file, scan, stamp_of
 from hlo_tui.dump.logs import read_log
@@ -76,7 +77,7 @@ def check_path(path: str) -> os.stat_result:
         if stat.S_ISREG(status.st_mode):
             return status
     except FileNotFoundError:
-        hint = "XLA makes the directory with the first module it compiles; see hlo-tui doctor."
+        hint = f"XLA makes it with the first module of a job that starts with: {visible(dump_command(path))}"
         raise HloTuiError("No such file or directory", visible(path), hint) from None
     except PermissionError:
         raise HloTuiError("Permission denied", visible(path), "Who ran the job owns its dump.") from None

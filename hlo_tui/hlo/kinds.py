@@ -26,7 +26,9 @@ LOG_PREFIX = (
 
 _HLO_TEXT = re.compile(
     rb"^" + LOG_PREFIX + rb"(?:HloModule[ ,\r\n]|\*\*\* Begin |ENTRY %?[\w.-]{1,512} "
-    rb"|[ \t]{0,32}(?:ROOT )?%?[\w.-]{1,512} ?= ?\(?[a-z][a-z0-9]{1,15}\[[\d,<=? ]{0,512}\])",
+    rb"|[ \t]{0,32}(?:ROOT )?%?[\w.-]{1,512} ?= ?\(?[a-z][a-z0-9]{1,15}\[[\d,<=? ]{0,512}\]"
+    # Without its shape, as people shorten it, only the percent sign tells it from other languages.
+    rb"|[ \t]{0,32}(?:ROOT )?%[\w.-]{1,512} ?= ?[a-z][a-z0-9-]{1,63}\()",
     re.MULTILINE,
 )
 _TEXT_PROTO = re.compile(

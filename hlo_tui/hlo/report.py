@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from hlo_tui.hlo.frames import SourceFrame
 from hlo_tui.hlo.instruction import Instruction
@@ -11,6 +12,7 @@ from hlo_tui.hlo.outline import Computation, Outline
 from hlo_tui.hlo.tags import is_user_key, stops
 from hlo_tui.hlo.visible import visible
 
+_T = TypeVar("_T")
 _ROWS = 12
 _COLUMNS = 100
 _SHOWN = ("metadata", "frontend_attributes")
@@ -78,7 +80,7 @@ def module_text(module: Module) -> str:
     if header.replica_count > 1:
         facts.append(f"{header.replica_count} replicas")
     rows = [
-        f"{module.name}   {', '.join(facts)}",
+        f"{_cut(module.name)}   {', '.join(facts)}",
         f"{_many(outline.instructions, 'instruction')} in {_many(len(outline.computations), 'computation')}",
     ]
     rows += [f"! {warning}" for warning in _warnings(outline)]
@@ -93,7 +95,7 @@ def instruction_text(module: Module, instruction: Instruction) -> str:
     place = instruction.computation or "lines without a head"
     kind = f" ({outline.kind(around)})" if around is not None else ""
     rows = [
-        f"{'ROOT ' if instruction.is_root else ''}{instruction.name}",
+        f"{'ROOT ' if instruction.is_root else ''}{_cut(instruction.name)}",
         _row("is", f"{instruction.shape.text} {instruction.opcode}"),
         _row("size", f"{instruction.shape.byte_size:,} bytes"),
         _row("in", f"{place}{kind}, line {instruction.line + 1:,}"),
@@ -104,12 +106,12 @@ def instruction_text(module: Module, instruction: Instruction) -> str:
         rows.append(_row("value", f"left out of the text; {_WITH_VALUES}"))
     elif instruction.operand_text and not instruction.operands:
         rows.append(_row("value", instruction.operand_text))
-    rows += _list("operands", [_named(module.find(name, around), name) for name in instruction.operands])
-    rows += _list("used by", [_named(user, user.name) for user in module.users(instruction)], "nothing")
-    rows += _list("calls", [*instruction.called])
+    rows += _list("operands", instruction.operands, lambda name: _named(module.find(name, around), name))
+    rows += _list("used by", module.users(instruction), lambda user: _named(user, user.name), "nothing")
+    rows += _list("calls", instruction.called)
     if instruction.op_name:
         rows.append(_row("op name", instruction.op_name))
-    rows += _list("source", [_frame(frame) for frame in module.frames(instruction)], _no_source(instruction))
+    rows += _list("source", module.frames(instruction), _frame, _no_source(instruction))
     rows += _list("tags", [_tag(key, value) for key, value in instruction.frontend_attributes.items()])
     if stops(instruction.frontend_attributes):
         rows.append(_row("", "a replay stops here"))
@@ -140,8 +142,8 @@ def _tag_rows(module: Module) -> list[str]:
     for tag in tags[:_ROWS]:
         where = f"   {tag.file}:{tag.line}" if tag.file else ""
         what = f"{tag.opcode} {tag.instruction} in {tag.computation}"
-        rows.append(f"  {_tag(tag.key, tag.value):<24} {what}{where}")
-    return rows + _more(len(tags), "hlo-tui tags FILE")
+        rows.append(f"  {_cut(_tag(tag.key, tag.value)):<24} {_cut(what + where)}")
+    return rows + _more(len(tags))
 
 
 def _computation_rows(outline: Outline) -> list[str]:
@@ -156,31 +158,34 @@ def _computation_rows(outline: Outline) -> list[str]:
     width = max(map(len, kinds))
     rows = ["computations, the entry and then the biggest"]
     for computation, kind in zip(shown, kinds, strict=True):
+        count = f"{computation.instructions:>9,} {_plural(computation.instructions, 'instruction'):<12}"
         rows.append(
-            f"  {_name(computation):<{names}}  {kind:<{width}}  {computation.instructions:>9,} instructions"
-            f"  line {computation.line + 1:,}"
+            f"  {_name(computation):<{names}}  {kind:<{width}}  {count}  line {computation.line + 1:,}"
         )
-    return rows + _more(len(order), "--json lists all")
+    return rows + _more(len(order), ": --json lists all")
 
 
 def _name(computation: Computation) -> str:
-    return computation.name or "(no head)"
+    return _cut(computation.name) or "(no head)"
 
 
-def _more(count: int, how: str) -> list[str]:
-    return [f"  ... {count - _ROWS:,} more: {how}"] if count > _ROWS else []
+def _more(count: int, how: str = "") -> list[str]:
+    return [f"  ... {count - _ROWS:,} more{how}"] if count > _ROWS else []
 
 
-def _list(title: str, values: list[str], without: str = "") -> list[str]:
+def _list(title: str, values: Sequence[_T], text: Callable[[_T], str] = str, without: str = "") -> list[str]:
     if not values:
         return [_row(title, without)] if without else []
-    rows = [_row("" if index else title, value) for index, value in enumerate(values[:_ROWS])]
+    rows = [_row("" if index else title, text(value)) for index, value in enumerate(values[:_ROWS])]
     return rows + ([_row("", f"... {len(values) - _ROWS:,} more")] if len(values) > _ROWS else [])
 
 
 def _row(title: str, value: str) -> str:
-    cut = value if len(value) <= _COLUMNS else f"{value[:_COLUMNS]}... ({len(value):,} characters)"
-    return f"{title:<10}{cut}"
+    return f"{title:<10}{_cut(value)}"
+
+
+def _cut(value: str) -> str:
+    return value if len(value) <= _COLUMNS else f"{value[:_COLUMNS]}... ({len(value):,} characters)"
 
 
 def _named(instruction: Instruction | None, name: str) -> str:
@@ -206,7 +211,11 @@ def _no_source(instruction: Instruction) -> str:
 
 
 def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    return f"{count:,} {_plural(count, noun)}"
+
+
+def _plural(count: int, noun: str) -> str:
+    return noun if count == 1 else f"{noun}s"
 
 
 def _outline(module: Module) -> Outline:

@@ -15,6 +15,7 @@ from hlo_tui.hlo.literals import literal_field
 from hlo_tui.hlo.printing_shapes import bit_width, is_array
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.hlo.source import Source
+from hlo_tui.hlo.visible import visible
 from hlo_tui.hlo.wire import to_varint, varint
 
 _INTEGERS = {pb.S32: "i", pb.U32: "I", pb.S64: "q", pb.U64: "Q"}
@@ -36,7 +37,7 @@ def read_container(source: Source) -> pb.HloUnoptimizedSnapshot:
     try:
         snapshot.ParseFromString(source.read(offset, length))
     except DecodeError as error:
-        raise HloTuiError("Not an unoptimized snapshot", f"{source.name}: {error}") from error
+        raise HloTuiError("Not an unoptimized snapshot", f"{visible(source.name)}: {error}") from error
     offset += length
     for partition in snapshot.partitions:
         for descriptor in partition.arguments_descriptors:
@@ -53,7 +54,7 @@ def cut_off(name: str, size: int) -> HloTuiError:
     """Give the error for a proto that announces more bytes than its file has."""
     return HloTuiError(
         "The proto ends in the middle",
-        f"{name}: {size:,} bytes",
+        f"{visible(name)}: {size:,} bytes",
         "Is it still being written? If not, the job that wrote it was stopped before it was done.",
     )
 
@@ -74,9 +75,9 @@ def native_literal(data: bytes, name: str) -> pb.LiteralProto:
         literal.shape.ParseFromString(data[_HEADER:start])
         end = _fill(literal, memoryview(data), start)
     except (DecodeError, ValueError, OverflowError) as error:
-        raise HloTuiError("An argument of the snapshot is damaged", f"{name}: {error}") from error
+        raise HloTuiError("An argument of the snapshot is damaged", f"{visible(name)}: {error}") from error
     if end != len(data):
-        message = f"{name}: {len(data):,} bytes where its shape has {end:,}"
+        message = f"{visible(name)}: {len(data):,} bytes where its shape has {end:,}"
         raise HloTuiError("An argument of the snapshot is damaged", message)
     return literal
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from hlo_tui.errors import HloTuiError
+from hlo_tui.hlo.visible import visible
 
 
 class Source(Protocol):
@@ -40,13 +41,14 @@ class FileSource:
             # O_NONBLOCK: opening a fifo that nobody writes must not wait.
             self._fd = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
-            raise HloTuiError("Cannot open the file", f"{self.name}: {error.strerror}") from error
+            message = f"{visible(self.name)}: {error.strerror}"
+            raise HloTuiError("Cannot open the file", message) from error
         except ValueError as error:
-            raise HloTuiError("Cannot open the file", f"{self.name!r}: {error}") from error
+            raise HloTuiError("Cannot open the file", f"{visible(self.name)}: {error}") from error
         status = os.fstat(self._fd)
         if not stat.S_ISREG(status.st_mode):
             self.close()
-            raise HloTuiError("Not a regular file", self.name, "Give the path of a dump file.")
+            raise HloTuiError("Not a regular file", visible(self.name), "Give the path of a dump file.")
         self.size = status.st_size
         self.identity = _identity(status)
 

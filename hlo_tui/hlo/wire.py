@@ -40,6 +40,8 @@ def fields(message: bytes) -> Iterator[tuple[int, int, int]]:
     while place < len(message):
         key, place = varint(message, place)
         length = 0
+        if not key >> 3:
+            return
         if key & 7 == _LENGTH:
             length, place = varint(message, place)
             yield key >> 3, place, place + length

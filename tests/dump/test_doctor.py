@@ -117,5 +117,5 @@ def test_files_that_end_in_the_middle_and_many_runs() -> None:
         )
     )
     cut, runs = remarks(catalog, "/d")
-    assert cut.startswith("1 file that end in the middle (module_0000.f.after_optimizations.txt)")
+    assert cut.startswith("1 file cut off in the middle (module_0000.f.after_optimizations.txt)")
     assert runs.startswith("2 recorded runs take 1.2 GB")

@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlo_tui.errors import HloTuiError
-from hlo_tui.hlo import kinds, loading
+from hlo_tui.hlo import kinds, loading, wire
 from hlo_tui.hlo.loading import open_document, read_proto
 from hlo_tui.hlo.members import find_members
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.hlo.snapshots import native_literal
 from hlo_tui.hlo.source import BytesSource
-from hlo_tui.hlo.wire import to_varint
+from hlo_tui.hlo.wire import to_varint, varint
 from tests.corpus import DATA, corpus_dir
 
 STEP = DATA / "step"
@@ -239,6 +239,9 @@ OTHERS = {
     b"PK\x03\x04\x14\0": "a zip archive",
     b"Failed to serialize the proto": "the error of a proto that XLA could not write",
     b"import jax\n": "text that is not known here",
+    b"x = f(y)\n": "text that is not known here",
+    b"  %2 = aten::add(%0, %1)\n": "text that is not known here",
+    b"  %3 = call i32 @f(i32 %0)\n": "text that is not known here",
 }
 
 
@@ -262,6 +265,7 @@ def test_what_is_not_hlo_is_called_what_it_is(tmp_path: Path, data: bytes, words
         b"  %add.1 = f32[2,3]{1,0} add(a, b)\n",
         b"ROOT t = (f32[], s32[2]) tuple(a, b)\n",
         b"HloModule m\n\0\0",
+        b'%cublas-lt-matmul = custom-call(%hidden, %W2),\n    custom_call_target="x"\n',
     ],
 )
 def test_text_is_known_by_its_lines(data: bytes) -> None:
@@ -275,6 +279,51 @@ def test_a_directory_a_fifo_and_a_missing_file_are_refused(tmp_path: Path) -> No
         with pytest.raises(HloTuiError) as caught:
             open_document(tmp_path / name)
         assert caught.value.title == title
+
+
+def test_zeros_in_place_of_a_proto_are_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that was full leaves them; each would be a field without number and value."""
+    walked = 0
+
+    def counted(message: bytes, place: int) -> tuple[int, int]:
+        nonlocal walked
+        walked += 1
+        return varint(message, place)
+
+    monkeypatch.setattr(wire, "varint", counted)
+    for data in (bytes(100_000), b"\n\x03abc" + bytes(100_000)):
+        with pytest.raises(HloTuiError) as caught:
+            open_document(write(tmp_path / "x.hlo.pb", data))
+        assert caught.value.title == "No HLO module in the file"
+    assert walked < 20
+
+
+def test_names_in_errors_are_safe_for_a_terminal(tmp_path: Path) -> None:
+    contents = (
+        None,
+        b"",
+        b"\n\x80",
+        b"\x1f\x8b\x08",
+        b"\x1f\x8b\xff\xff",
+        b"x",
+        bytes(9),
+        b'name: "',
+        OPTIMIZED.read_bytes()[:99],
+    )
+    for number, content_ in enumerate(contents):
+        for suffix in ("hlo.pb", "hlo_unoptimized_snapshot.pb", "txt"):
+            path = tmp_path / f"{number}\x1b[2J.{suffix}"
+            if content_ is not None:
+                path.write_bytes(content_)
+            with pytest.raises(HloTuiError) as caught:
+                open_document(path)
+            assert "\x1b" not in str(caught.value)
+    os.mkfifo(tmp_path / "\x1b[2J")
+    with pytest.raises(HloTuiError) as caught:
+        open_document(tmp_path / "\x1b[2J")
+    assert "\x1b" not in str(caught.value)
 
 
 def test_a_proto_without_computations_is_refused(tmp_path: Path) -> None:

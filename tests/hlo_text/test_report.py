@@ -114,6 +114,28 @@ def test_a_screenful_at_most_whatever_the_module_is() -> None:
         assert "288 more" in text or "289 more" in text
 
 
+def test_rows_are_bounded_whatever_the_names_are() -> None:
+    name = "n" * 50_000
+    tag = f'frontend_attributes={{{name}="{name}"}}'
+    module = module_of(
+        f"HloModule {name}\n\n%{name} (p: f32[]) -> f32[] {{\n  ROOT %{name} = f32[] {name}(%{name}), {tag},"
+        f' metadata={{op_name="{name}" source_file="{name}" source_line=1}}\n}}\n'
+    )
+    for text in (module_text(module), text_of(module, name)):
+        assert max(map(len, text.splitlines())) < 400
+    assert "        1 instruction   line 3" in module_text(module)
+
+
+def test_only_what_is_shown_is_looked_for() -> None:
+    operands = ", ".join(f"u{number}" for number in range(1000))
+    module = module_of(f"ENTRY e {{\n  ROOT t = f32[] add({operands})\n}}\n")
+    asked = []
+    find = module.find
+    module.find = lambda name, near=None: asked.append(name) or find(name, near)  # type: ignore[method-assign,func-returns-value]
+    assert "988 more" in text_of(module, "t")
+    assert len(asked) <= 13
+
+
 def test_nothing_in_a_report_moves_the_cursor() -> None:
     module = module_of(
         b"HloModule m\x1b[2J\n\nENTRY e {\n  a\x1b = f32[] add(\x07)\n"
