@@ -102,10 +102,17 @@ Lower = Callable[[Op, Sequence[Instruction], "Emitter"], Instruction]
 
 
 class Rewrite(NamedTuple):
-    """How a custom call is lowered, and what that is in words."""
+    """How a custom call is lowered, and what that is in words.
+
+    Attributes:
+        lower: emits the plain form.
+        becomes: what that is.
+        rounds: whether another library rounds otherwise than it.
+    """
 
     lower: Lower
     becomes: str
+    rounds: bool = False
 
 
 def _identity(_op: Op, operands: Sequence[Instruction], out: Emitter) -> Instruction:
@@ -120,15 +127,30 @@ def _zeros(op: Op, _operands: Sequence[Instruction], out: Emitter) -> Instructio
     return out.zeros(op.proto.shape)
 
 
-def _means(meaning: traced.Meaning, becomes: str) -> Rewrite:
-    return Rewrite(lambda op, operands, out: traced.emit(op.proto, operands, out, meaning), becomes)
+def _means(meaning: traced.Meaning, becomes: str, rounds: bool = True) -> Rewrite:
+    return Rewrite(lambda op, operands, out: traced.emit(op.proto, operands, out, meaning), becomes, rounds)
+
+
+def rounded_otherwise(module: pb.HloModuleProto) -> str:
+    """What is to be said of the library calls of a module that are computed as plain HLO; empty for none."""
+    targets = [
+        instruction.custom_call_target
+        for computation in module.computations
+        for instruction in computation.instructions
+        if instruction.opcode == "custom-call"
+    ]
+    found = [target for target in targets if target in REWRITES and REWRITES[target].rounds]
+    if not found:
+        return ""
+    names = ", ".join(sorted(set(found)))
+    return f"{len(found)} library calls are computed as plain HLO, so last digits may differ: {names}"
 
 
 _MARKERS = (
     "Sharding", "LayoutConstraint", "annotate_device_placement", "MoveToHost", "MoveToDevice", "PinToDevice",
     "Pin", "Unpin", "xla.sdy.FuncResultSharding", "xla.sdy.Sharding", "xla.sdy.PropagationBarrier",
 )  # fmt: skip
-_SORT = _means(selecting.radix_sort, "a stable sort along the last dimension")
+_SORT = _means(selecting.radix_sort, "a stable sort along the last dimension", rounds=False)
 _SORTS = (
     "__cub$DeviceRadixSort", "__cub$DeviceRadixSortUnassignedScratchSize", "xla.gpu.ext.cub_sort_keys",
     "xla.gpu.ext.cub_sort_pairs", "xla.gpu.ext.cub_sort_unassigned_scratch_size",
@@ -174,8 +196,10 @@ REWRITES: dict[str, Rewrite] = (
         "__op$block_scaled_dot": _means(blockscaled.block_scaled_dot, "a dot of what the scales multiply"),
         "__op$quantize": _means(blockscaled.quantize, "a division by the scale of each block"),
         "__op$dequantize": _means(blockscaled.dequantize, "a product with the scale of each block"),
-        "__gpu$TopK": _means(selecting.top_k, "a topk"),
-        "TopK": _means(selecting.top_k, "a topk: XLA's CPU compiler takes the call for f32 alone"),
+        "__gpu$TopK": _means(selecting.top_k, "a topk", rounds=False),
+        "TopK": _means(
+            selecting.top_k, "a topk: XLA's CPU compiler takes the call for f32 alone", rounds=False
+        ),
         "ApproxTopK": Rewrite(selecting.approximate, "a sort and its first elements: none is missed"),
         "PartialReduce": Rewrite(selecting.approximate, "a sort and its first elements: none is missed"),
     }

@@ -14,7 +14,7 @@ from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.hlo import loading
 from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.schema import hlo_pb2 as pb
-from hlo_tui.replay import collectives, newer, xla
+from hlo_tui.replay import collectives, customcalls, newer, xla
 from hlo_tui.replay.collectives import ONE_DEVICE, Topology
 from hlo_tui.replay.inputs import Inputs, Placement, from_npz, made, parameters, recorded
 from hlo_tui.replay.limits import Room
@@ -73,8 +73,13 @@ def open_target(path: Path, member: str | None = None, room: Room | None = None)
         EngineError: XLA does not accept it, or it needs too much memory.
     """
     if loading.is_proto(path):
-        return _from_proto(path)
-    return _from_text(path, loading.open_document(path, member), room or Room())
+        target = _from_proto(path)
+    else:
+        target = _from_text(path, loading.open_document(path, member), room or Room())
+    rounded = customcalls.rounded_otherwise(target.module)
+    if rounded:
+        target.reasons.append(rounded)
+    return target
 
 
 def _from_proto(path: Path) -> Target:
