@@ -12,7 +12,7 @@ from typing import Any
 from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.replay.client import INTERRUPT, Client, describe_exit
 from hlo_tui.replay.lessons import Lessons
-from hlo_tui.replay.state import Options, State, Stop
+from hlo_tui.replay.state import Options, State, Stop, read_error, stop_of
 from hlo_tui.replay.stopspec import TAGS, StopSpec, from_json
 
 __all__ = ["Options", "Session", "State", "Stop"]
@@ -336,7 +336,7 @@ class Session:
             if "note" in message:
                 self._update(activity=message["note"])
             elif "log" in message:
-                stop = _stop_of(message["log"])
+                stop = stop_of(message["log"])
                 if stop not in self._state.log:
                     self._update(log=(*self._state.log, stop))
             else:
@@ -355,7 +355,7 @@ class Session:
                 problem=HloTuiError("interrupted", "the replay stands where it stood"),
             )
         else:
-            self._update(status=self._after_error(), activity="", problem=_read_error(message["error"]))
+            self._update(status=self._after_error(), activity="", problem=read_error(message["error"]))
 
     def _after_error(self) -> str:
         return "failed" if self._state.start is None else "standing"
@@ -378,7 +378,7 @@ class Session:
         if "once" in event:
             done = from_json(event["once"])
             self.set_specs(tuple(spec for spec in self._state.specs if spec != done))
-        stop = _stop_of(event)
+        stop = stop_of(event)
         history = list(self._state.history)
         number = 0
         if event["reason"]:
@@ -442,12 +442,3 @@ class Session:
             state = self._state
         if not self._closed:
             self._on_change(state)
-
-
-def _stop_of(event: Json) -> Stop:
-    return Stop(tuple(event["key"]), event)
-
-
-def _read_error(written: Json) -> HloTuiError:
-    kind = EngineError if written.get("exit_code") == EngineError.exit_code else HloTuiError
-    return kind(written["title"], written["message"], written["hint"])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hlo_tui.errors import HloTuiError
+from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.replay.stopspec import TAGS, StopSpec
 
 Json = dict[str, Any]
@@ -119,3 +119,14 @@ class State:
         ):
             return self.current.summary
         return dict(self.values).get((computation, instruction))
+
+
+def stop_of(event: Json) -> Stop:
+    """A worker's event of a stop or a logged value."""
+    return Stop(tuple(event["key"]), event)
+
+
+def read_error(written: Json) -> HloTuiError:
+    """The error that a worker sent."""
+    kind = EngineError if written.get("exit_code") == EngineError.exit_code else HloTuiError
+    return kind(written["title"], written["message"], written["hint"])
