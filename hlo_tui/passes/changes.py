@@ -71,7 +71,7 @@ class Swallowed:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """An instruction that is gone, and the new one with another opcode and name that stands in its place."""
+    """An instruction that is gone, and a new one with another name that stands in its place."""
 
     a: Place
     b: Place

@@ -42,6 +42,8 @@ class Comparison:
             Contents(a, self._twins, self._interner),
             Contents(b, self._twins, self._interner),
         )
+        # Without twins: a copy of a computation has another name, and copies of what it calls.
+        self._plain = (Contents(a, frozenset(), self._interner), Contents(b, frozenset(), self._interner))
         self._partners: dict[str, str] = {name: name for name in self._twins}
         self._taken: tuple[set[str], set[str]] = (set(self._twins), set(self._twins))
         self._waiting: deque[tuple[Block, Block]] = deque()
@@ -167,28 +169,28 @@ class Comparison:
         if name in self._taken[side]:
             return False
         size = (self._a, self._b)[side].blocks[name].size
-        return size not in self._sizes or self._contents[side].token(name) not in self._tokens[1 - side]
+        return size not in self._sizes or self._plain[side].token(name) not in self._tokens[1 - side]
 
     @cached_property
-    def _changed(self) -> tuple[list[Block], list[Block]]:
-        """The computations of each module that have no twin, but for the entry."""
-        return (
-            [
-                block
-                for block in self._a.blocks.values()
-                if block.name not in self._twins and block is not self._a.entry
-            ],
-            [
-                block
-                for block in self._b.blocks.values()
-                if block.name not in self._twins and block is not self._b.entry
-            ],
-        )
+    def _cloned(self) -> tuple[list[Block], list[Block]]:
+        """The computations of each module that the other may have under another name: those without a twin, and
+        those that are called several times, of which the other may have copies."""
+        found = []
+        for text, other in ((self._a, self._b), (self._b, self._a)):
+            shared = {name for one in (text, other) for name, sites in one.sites.items() if len(sites) > 1}
+            found.append(
+                [
+                    block
+                    for name, block in text.blocks.items()
+                    if block is not text.entry and (name not in self._twins or name in shared)
+                ]
+            )
+        return found[0], found[1]
 
     @cached_property
     def _sizes(self) -> frozenset[int]:
         """The sizes that such computations have in both modules: others need not be read to be told apart."""
-        a, b = ({block.size for block in blocks} for blocks in self._changed)
+        a, b = ({block.size for block in blocks} for blocks in self._cloned)
         return frozenset(a & b)
 
     @cached_property
@@ -196,7 +198,7 @@ class Comparison:
         """What such computations compute that have one of these sizes."""
         a, b = (
             frozenset(contents.token(block.name) for block in blocks if block.size in self._sizes)
-            for contents, blocks in zip(self._contents, self._changed, strict=True)
+            for contents, blocks in zip(self._plain, self._cloned, strict=True)
         )
         return a, b
 
@@ -239,7 +241,9 @@ class Comparison:
             return
         for old, new in zip(a.parsed.called, b.parsed.called, strict=False):
             if old in self._a.blocks and new in self._b.blocks:
-                self._reserve(self._a.blocks[old], self._b.blocks[new])
+                # Where a computation is still there under its name, another one that is called now is a copy.
+                still = old if self._names_stay and old in self._b.blocks else new
+                self._reserve(self._a.blocks[old], self._b.blocks[still])
 
     def _pair_common_called(self, x: Block, y: Block) -> None:
         """Computations that the same text calls in both, by their names."""
@@ -266,15 +270,15 @@ class Comparison:
     def _collect(self, sides: tuple[Side, Side], pairs: list[tuple[Node, Node]]) -> None:
         reader = self._reader()
         for a, b in pairs:
-            if self._names_stay and a.name != b.name and a.parsed.opcode != b.parsed.opcode:
-                self._replaced.append(Replaced(place_of(a), place_of(b)))
-                self._removed.append(place_of(a))
-                self._added.append(place_of(b))
-                continue
             self._renamed += a.name != b.name
             change = reader.modified(a, b)
             if change is not None:
                 self._modified.append(change)
+        self._replaced += [
+            Replaced(place_of(node), place_of(node.instead))
+            for node in sides[0].nodes
+            if node.instead is not None
+        ]
         self._removed += [place_of(node) for node in sides[0].nodes if node.partner is None]
         self._added += [place_of(node) for node in sides[1].nodes if node.partner is None]
         self.links.take(*sides)

@@ -75,7 +75,7 @@ class Links:
         for side, found in ((a, self._after), (b, self._before)):
             for node in side.nodes:
                 partner = node.partner
-                if partner is None or _is_other(node, partner):
+                if partner is None:
                     found[node.block.name, node.name] = None
                 elif partner.name != node.name or node.block is not side.main:
                     place = Place(
@@ -96,7 +96,7 @@ class Links:
         """What is used now in the places of what is gone."""
         left = []
         for node in a.nodes:
-            if node.passes is None and (node.partner is None or _is_other(node, node.partner)):
+            if node.partner is None and node.passes is None:
                 found = _successor(node, a, b)
                 if found is None:
                     left.append(node)
@@ -144,15 +144,10 @@ class Links:
         return None if partner is None else Place(partner, name)
 
 
-def _is_other(a: Node, b: Node) -> bool:
-    """Whether a pair is rather an old and a new instruction in one place."""
-    return a.name != b.name and a.parsed.opcode != b.parsed.opcode
-
-
 def _successor(node: Node, a: Side, b: Side) -> tuple[Place, str] | None:
     """What the users of a node that is gone use in its place."""
-    if node.partner is not None:
-        return _place(node.partner), REPLACED
+    if node.instead is not None:
+        return _place(node.instead), REPLACED
     for user, place in zip(node.users, node.places, strict=True):
         other = user.partner
         if other is not None and len(other.sources) == len(user.sources):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable
 
 from hlo_tui.passes.contents import Contents, Interner
 from hlo_tui.passes.nodes import FRAME
-from hlo_tui.passes.regions import Node, Side
+from hlo_tui.passes.regions import Node, Side, same_source
 
 _ROUNDS = 3
 # Of the pairs that compute the same, so many must have one name before a name counts as evidence.
@@ -58,6 +58,8 @@ class Matching:
                 break
         if self.trusted:
             self._by_name(lambda _a, _b: True)
+            for _ in range(_ROUNDS):
+                self._part()
         self._wrappings()
 
     def _free(self, side: int) -> list[Node]:
@@ -246,6 +248,17 @@ class Matching:
                     others.pop()
                 if others and self._may(node, others[-1]):
                     self._join(node, others[-1])
+
+    def _part(self) -> None:
+        """Part pairs of other names that do not do the same: where names stay, the new name is a new instruction."""
+        for a in self._a.nodes:
+            b = a.partner
+            if b is None or a.passes is not None or a.name == b.name:
+                continue
+            alike = a.parsed.label == b.parsed.label and len(a.sources) == len(b.sources)
+            if not alike or not all(map(same_source, a.sources, b.sources)):
+                a.partner = b.partner = None
+                a.instead, b.instead = b, a
 
     # Wrappings.
 

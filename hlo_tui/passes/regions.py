@@ -29,6 +29,7 @@ class Node:
         places: its place among the sources of each of them.
         digest: a number that nodes of both modules share where they compute the same.
         partner: the node of the other module that it is matched with.
+        instead: a node of the other module that is another one, and stands in its place.
         merged: the computation that it calls and that is seen through.
         caller: what calls the computation that it is in, where that is seen through.
         passes: for a wrapping, which only passes a value into or out of such a computation, the value's source.
@@ -37,7 +38,7 @@ class Node:
     """
 
     __slots__ = (
-        "block", "caller", "digest", "given", "merged", "parsed", "partner", "passes", "places", "plain",
+        "block", "caller", "digest", "given", "instead", "merged", "parsed", "partner", "passes", "places", "plain",
         "sources",
         "users", "waiting",
     )  # fmt: skip
@@ -51,6 +52,7 @@ class Node:
         self.places: list[int] = []
         self.digest = -1
         self.partner: Node | None = None
+        self.instead: Node | None = None
         self.merged: Block | None = None
         self.caller: Node | None = None
         self.passes: Node | str | None = None
@@ -118,7 +120,7 @@ class Side:
     def release(self) -> None:
         """Untie the nodes, which hold one another."""
         for node in self.nodes:
-            node.partner = node.caller = node.passes = None
+            node.partner = node.instead = node.caller = node.passes = None
             node.sources = node.given = ()
             node.users = []
 
