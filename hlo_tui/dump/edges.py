@@ -19,7 +19,8 @@ class Edges:
         """Take the dump's directory, or the log that holds it."""
         self._root = root
 
-    def _read(self, file: File, offset: int, length: int) -> bytes:
+    def _read(self, file: File, offset: int, length: int) -> bytes | None:
+        """Give the bytes, None where the file cannot be read."""
         path, start = os.path.join(self._root, file.path), 0
         if file.span is not None:
             path, start = self._root, file.span[0]
@@ -27,21 +28,24 @@ class Edges:
             # Without waiting: somebody may have put a pipe in the file's place.
             descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
-            return b""
+            return None
         try:
             return os.pread(descriptor, length, start + offset)
         except OSError:
-            return b""
+            return None
         finally:
             os.close(descriptor)
 
     def is_whole(self, file: File) -> bool:
-        """Whether the last line of a module's text that is not blank closes a computation."""
+        """Whether the last line of a module's text that is not blank closes a computation.
+
+        Of a file that may not be read nothing bad is known.
+        """
         length = min(file.size, _TAIL)
-        text = self._read(file, file.size - length, length).rstrip()
-        return text[text.rfind(b"\n") + 1 :].startswith(b"}")
+        text = self._read(file, file.size - length, length)
+        return text is None or text.rstrip().rpartition(b"\n")[2].startswith(b"}")
 
     def module_name(self, file: File) -> str:
         """The module's name in the head of its text, "" where it is not there."""
-        found = _MODULE.search(self._read(file, 0, min(file.size, _HEAD)))
+        found = _MODULE.search(self._read(file, 0, min(file.size, _HEAD)) or b"")
         return found.group(1).decode("utf-8", "replace") if found is not None else ""

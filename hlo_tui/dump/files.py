@@ -63,17 +63,12 @@ class Changes:
     Attributes:
         present: files that are new or differ from what was told before, each once.
         gone: paths that are not there any more; none of them is in `present`.
-        notices: what a person should know about the watching itself, a sentence each.
+        notices: what a person should know about the watching itself, a sentence each, safe for a terminal.
     """
 
     present: tuple[File, ...] = ()
     gone: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
-
-    @property
-    def notice(self) -> str:
-        """The notices as one text, empty where there are none."""
-        return "; ".join(self.notices)
 
 
 @dataclass(slots=True)

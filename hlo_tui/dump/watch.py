@@ -15,6 +15,7 @@ from hlo_tui.dump.events import Event, Events
 from hlo_tui.dump.files import Changes, File, Scan, new_file, scan, stamp_of
 from hlo_tui.dump.mounts import silence_at
 from hlo_tui.dump.settle import Settler, is_young, judge
+from hlo_tui.hlo.visible import visible
 
 # Seconds between two looks around: as the second opinion behind events, in place of events, and while there
 # is nothing to look at. A look that takes long makes the next one wait longer, so that looking stays cheap.
@@ -286,7 +287,7 @@ class Watcher:
         elif self._replaced:
             self._notices.append(f"{len(self._replaced)} files were replaced by others")
         self._replaced.clear()
-        notices = tuple(self._notices)
+        notices = tuple(map(visible, self._notices))
         self._notices.clear()
         if (present or gone or notices or always) and not self._stopped.is_set():
             self._on_change(Changes(tuple(present), tuple(gone), notices))

@@ -47,7 +47,7 @@ class Listener:
         return {path: file.complete for path, file in self.catalog.files.items()}
 
     def notices(self) -> str:
-        return "\n".join(changes.notice for changes in self.changes)
+        return "\n".join(notice for changes in self.changes for notice in changes.notices)
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def test_a_root_that_comes_goes_and_comes_back(
 ) -> None:
     root = tmp_path / "not" / "yet"
     begin(root, poll=poll)
-    assert listener.changes[0].notice == f"{root} is not there yet; waiting for it"
+    assert listener.changes[0].notices == (f"{root} is not there yet; waiting for it",)
     write(root, BEFORE)
     listener.wait(lambda: listener.paths() == {BEFORE: True})
     assert f"{root} is there now" in listener.notices()
@@ -189,8 +189,9 @@ def test_a_root_that_comes_goes_and_comes_back(
 def test_a_file_in_the_place_of_the_root(
     tmp_path: Path, listener: Listener, begin: Callable[..., Watcher]
 ) -> None:
-    begin(write(tmp_path, "file"))
+    begin(write(tmp_path, "file\x1b[2J"))
     assert "is not a directory" in listener.notices()
+    assert "\x1b" not in listener.notices()
 
 
 def test_a_replaced_file_is_said_to_be_one(
