@@ -123,7 +123,7 @@ def _split(rest: str) -> list[tuple[str, str]]:
     if sum([len(key) + len(text) + 3 for key, text in found]) - 2 == len(rest):
         return found
     parts = (part.partition("=") for part in split_top(rest))
-    return [(key.strip(), text.strip()) for key, _, text in parts]
+    return [(key.strip(), text.strip()) for key, equals, text in parts if equals]
 
 
 def _parsed(

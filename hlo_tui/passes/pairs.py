@@ -90,7 +90,9 @@ def _in_pair(a: Node, b: Node) -> bool:
 def _same_inside(a: Node | None, b: Node | None) -> bool:
     if a is None or b is None or a.partner is None or b.partner is None or a.partner is b:
         return True
-    return a.passes is None and b.passes is None
+    # One that came in from outside, or left, has no counterpart inside: then only the value counts.
+    outside = a.partner.block is not b.block or b.partner.block is not a.block
+    return outside or (a.passes is None and b.passes is None)
 
 
 def _label_changes(old: Parsed, new: Parsed) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,12 @@ from hlo_tui.hlo.tags import Tag, is_user_key
 from hlo_tui.hlo.visible import visible
 from hlo_tui.passes.changes import Place
 from hlo_tui.passes.history import History, Trace
-from hlo_tui.passes.links import ABSORBED, SAME
+from hlo_tui.passes.links import ABSORBED, CERTAIN, FUSED, MOVED, RENAMED, SAME
 from hlo_tui.passes.stages import open_stage, readable_stages
 
 _MARK = b"frontend_attributes="
 _ROWS = 40
+_KEEPING = frozenset((SAME, RENAMED, MOVED, FUSED))
 
 Name = tuple[str, str]
 
@@ -141,12 +142,16 @@ def _end(history: History, labels: tuple[str, ...], life: TagLife) -> None:
     last = max(at for at, label in enumerate(labels) if label in life.where)
     life.lost_after = labels[last + 1]
     tag = life.where[labels[last]][0]
-    traces: list[Trace] = []
+    found: Trace | None = None
     for _, traces in history.forward(last, Place(tag.computation, tag.instruction, tag.opcode)):
-        if not traces:
-            break
-    sure = [trace for trace in traces if trace.how != ABSORBED] or traces
-    life.instead = sure[0] if sure else None
+        sure = [trace for trace in traces if trace.how != ABSORBED] or traces
+        if not sure:
+            return
+        # The value was given up once: what follows it later is sure to, and no nearer to the tag.
+        kept = (SAME, CERTAIN) if found is None or found.how in _KEEPING else (found.how, found.sure)
+        how, certain = (sure[0].how, sure[0].sure) if kept[0] == SAME else kept
+        found = replace(sure[0], how=how, sure=certain)
+    life.instead = found
 
 
 def tagged_modules(listing: Listing) -> list[Module]:
