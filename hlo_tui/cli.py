@@ -111,6 +111,16 @@ def _command_parser() -> argparse.ArgumentParser:
     show.add_argument("--json", action="store_true", help="one JSON document")
     show.set_defaults(run=_show)
 
+    _replay_commands(commands)
+    demo = commands.add_parser("demo", help="run a tagged JAX program and open the screen on its dump")
+    demo.add_argument("--dir", type=Path, help="where to dump; a new temporary directory if not given")
+    demo.add_argument("--headless", action="store_true", help="print the stops instead")
+    demo.add_argument("--json", action="store_true", help="with --headless: one JSON object a line")
+    demo.set_defaults(run=_demo)
+    return parser
+
+
+def _replay_commands(commands: Any) -> None:
     replay = commands.add_parser("replay", help="run a module and print its stops and values")
     replay.add_argument("path", type=Path, metavar="FILE")
     replay.add_argument("--member", help="which module, where the file holds several")
@@ -149,13 +159,6 @@ def _command_parser() -> argparse.ArgumentParser:
     runs.set_defaults(run=_executions)
 
     _pass_commands(commands)
-
-    demo = commands.add_parser("demo", help="run a tagged JAX program and open the screen on its dump")
-    demo.add_argument("--dir", type=Path, help="where to dump; a new temporary directory if not given")
-    demo.add_argument("--headless", action="store_true", help="print the stops instead")
-    demo.add_argument("--json", action="store_true", help="with --headless: one JSON object a line")
-    demo.set_defaults(run=_demo)
-    return parser
 
 
 def _pass_commands(commands: Any) -> None:

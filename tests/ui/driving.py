@@ -55,6 +55,26 @@ class Driver:
         """Wait until a word is not on the screen."""
         await self.until(lambda: word not in self.text, f"{word!r} gone from the screen")
 
+    async def golden(self, name: str, first_row: int = 0) -> None:
+        """Wait until the screen is the one that was looked at; HLO_TUI_GOLDEN=write keeps the new one.
+
+        Args:
+            name: of the file that holds it.
+            first_row: rows above it differ from run to run (paths, times) and are left out.
+        """
+        path = GOLDEN / f"{name}.txt"
+        if os.environ.get("HLO_TUI_GOLDEN") == "write":
+            await self.pilot.pause(1.0)
+            GOLDEN.mkdir(exist_ok=True)
+            path.write_text(self._rows(first_row))
+        looked_at = path.read_text()
+        await self.until(
+            lambda: self._rows(first_row) == looked_at, f"the screen of {path.name}:\n{looked_at}"
+        )
+
+    def _rows(self, first_row: int) -> str:
+        return "\n".join(self.text.splitlines()[first_row:]) + "\n"
+
     async def press(self, *keys: str) -> None:
         """Press keys one after the other."""
         await self.pilot.press(*keys)
@@ -87,12 +107,3 @@ async def driving(
     app = HloTuiApp(root, load(theme), **options)
     async with app.run_test(size=size) as pilot:
         yield Driver(app, pilot)
-
-
-def compare_golden(name: str, text: str) -> None:
-    """Compare a screen with the one that was looked at; HLO_TUI_GOLDEN=write keeps the new one."""
-    path = GOLDEN / f"{name}.txt"
-    if os.environ.get("HLO_TUI_GOLDEN") == "write":
-        GOLDEN.mkdir(exist_ok=True)
-        path.write_text(text + "\n")
-    assert text + "\n" == path.read_text(), name

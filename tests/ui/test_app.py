@@ -7,7 +7,7 @@ import os
 import pytest
 
 from tests.ui import dumps
-from tests.ui.driving import compare_golden, driving
+from tests.ui.driving import driving
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 34), (200, 60)])
@@ -16,14 +16,9 @@ async def test_the_first_screen(dump, size):
         await app.opened()
         await app.sees("● 2")
         if size[0] < 110:
-            compare_golden(f"modules-{size[0]}x{size[1]}", below_header(app.text))
+            await app.golden(f"modules-{size[0]}x{size[1]}", first_row=1)
             await app.press("enter")
-        compare_golden(f"code-{size[0]}x{size[1]}", below_header(app.text))
-
-
-def below_header(text: str) -> str:
-    """The screen without its first line, which has the directory in it."""
-    return "\n".join(text.splitlines()[1:])
+        await app.golden(f"code-{size[0]}x{size[1]}", first_row=1)
 
 
 async def test_the_tagged_module_is_on_top_and_stands_at_its_first_tag(dump):
