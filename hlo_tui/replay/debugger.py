@@ -8,25 +8,31 @@ from typing import Any
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.replay.activestops import ActiveStops
+from hlo_tui.replay.beside import Beside
 from hlo_tui.replay.changes import NO_CHANGES, Changes, replacement
 from hlo_tui.replay.checks import Checks
 from hlo_tui.replay.collectives import ONE_DEVICE, Topology
 from hlo_tui.replay.evaluate import Evaluator
-from hlo_tui.replay.finite import flags_of
+from hlo_tui.replay.events import Events, written
 from hlo_tui.replay.frames import Frame
 from hlo_tui.replay.grain import Grain
 from hlo_tui.replay.inputs import Inputs
 from hlo_tui.replay.limits import Room
-from hlo_tui.replay.program import APPLIED, CONTROL_FLOW, Computation, Program, trip_count
+from hlo_tui.replay.program import Computation, Program
 from hlo_tui.replay.slices import SliceCache
-from hlo_tui.replay.stops import LOG, is_logged, logged, source_of
+from hlo_tui.replay.stops import is_logged, logged, source_of
 from hlo_tui.replay.stopspec import StopSpec
 from hlo_tui.replay.supplies import Supplies
-from hlo_tui.replay.values import compare, find_unknown, replaced, summarize
-from hlo_tui.replay.walk import Phase, Position, Spot, StopTable, Walker
+from hlo_tui.replay.values import summarize
+from hlo_tui.replay.walk import Position, Spot, StopTable, Walker
 from hlo_tui.replay.xla import Backend
 
 Json = dict[str, Any]
+
+
+_FIRST = {
+    "nan": "no NaN begins", "inf": "no infinity begins", "nonfinite": "no NaN or infinity begins",
+}  # fmt: skip
 
 
 class Debugger:
@@ -61,12 +67,20 @@ class Debugger:
         self._forward = True
         self._walker = Walker(self.evaluator, self._entry, StopTable(program, self._logged))
         self._walker.accept = self._accept
-        self._walker.enters = self._stops.enters
+        self._walker.enters = lambda frame, index: self._stops.enters(frame, index)
+        self.watches: list[tuple[str, str]] = []
+        self.beside = Beside(self)
+        self._events = Events(self)
         self.spot = self._walker.start()
         self.evaluator.keeper.standing = lambda: (self.spot.frame, self.spot.index)
         self._checks = Checks(self.evaluator, inputs, lambda: self.room)
 
     # Stops.
+
+    def interrupt(self, now: bool) -> None:
+        """Stop what is under way at the next instruction, or go on from now on."""
+        self.evaluator.interrupted = now
+        self.beside.interrupt(now)
 
     def set_stops(self, specs: list[StopSpec]) -> list[Json]:
         """Stop at these from now on; the instructions that they mean, but for those of "first", which mean
@@ -97,7 +111,7 @@ class Debugger:
         key = spot.position().key()
         if key > self._logged_until and is_logged(spot.frame.computation.ops[spot.index].attributes):
             self._logged_until = key
-            self.on_log(self._event("log", spot))
+            self.on_log(self._events.at("log", spot, self._stops))
 
     # Moves.
 
@@ -143,6 +157,38 @@ class Debugger:
             return self._walker.previous_stop(self.spot) if backward else self._walker.next_stop(self.spot)
         finally:
             self._retable({})
+
+    def run_until(self, spec: StopSpec, backward: bool = False) -> Json:
+        """Go to the next moment at which `spec` holds, past all other stops; backward: to the last one.
+
+        Where there is none, the replay stays where it stood, and the event is "none", with `words` that say so.
+
+        Raises:
+            HloTuiError: the condition cannot be read.
+            evaluate.Interrupted: the person asked to stop.
+        """
+        self._forward = not backward
+        before, self._stops = self._stops, ActiveStops(self.evaluator, self.program)
+        try:
+            self._stops.ask([spec])
+            self._retable({})
+            found = (self._walker.previous_stop if backward else self._walker.next_stop)(self.spot)
+            if found is None:
+                return {"event": "none", "words": self._none_words(spec, backward)}
+            self.spot = found
+            return self.here()
+        finally:
+            self._stops = before
+            self._retable({})
+
+    def _none_words(self, spec: StopSpec, backward: bool) -> str:
+        where = "between the beginning and here" if backward else "between here and the end"
+        if spec.kind == "first":
+            what = _FIRST[spec.value]
+        else:
+            what = f"{spec.text()}: not met"
+        unknown = len(self.evaluator.unknown)
+        return f"{what} {where}" + (f"; {unknown} values are unknown" if unknown else "")
 
     def _locate(self, target: tuple[str, str] | None) -> tuple[Computation, int]:
         name, instruction = target or ("", "")
@@ -190,6 +236,7 @@ class Debugger:
         self.inputs = inputs
         self.evaluator.changes = NO_CHANGES
         self.evaluator.unknown.clear()
+        self.beside.forget()
         self._logged_until = (-2,)
         self._checks = Checks(self.evaluator, inputs, lambda: self.room)
         self._entry = self._walker.entry = Frame(self.program.entry, inputs.values)
@@ -201,85 +248,10 @@ class Debugger:
         """The event of where the replay stands: "begin", "stop" or "end"."""
         frame, index = self.spot.frame, self.spot.index
         if frame.parent is None and index < 0:
-            return {"event": "begin", "position": _written(self.spot.position())}
+            return {"event": "begin", "position": written(self.spot.position())}
         if frame.parent is None and index >= len(frame.computation):
             return self.end()
-        return self._event("stop", self.spot)
-
-    def _event(self, kind: str, spot: Spot) -> Json:
-        frame, index = spot.frame, spot.index
-        op = frame.computation.ops[index]
-        position = spot.position()
-        not_run = spot.phase is Phase.BEFORE and op.opcode in CONTROL_FLOW
-        value = None if not_run else self.evaluator.value(frame, index)
-        event: Json = {
-            "event": kind,
-            "instruction": op.name,
-            "computation": frame.computation.name,
-            "path": [{"computation": f.computation.name, "iteration": f.iteration} for f in frame.chain()],
-            "trips": self._trips(frame),
-            **self._why(kind, frame, index),
-            "changes": len(self.evaluator.changes.values),
-            "application": any(f.parent is not None and f.op.opcode in APPLIED for f in frame.chain()),
-            "source": source_of(op, self.program.proto.stack_frame_index),
-            "partition": None,
-            "value": None if not_run else summarize(value),
-            "position": _written(position),
-            "key": list(position.key()),
-        }
-        if kind == "stop" and self._stops.origin(spot):
-            event["nonfinite"] = self._nonfinite(spot, value)
-        if self.topology.devices > 1 and not not_run:
-            event["partitions"] = [summarize(value, part) for part in range(self.topology.devices)]
-        return event
-
-    def _nonfinite(self, spot: Spot, value: Any) -> Json:
-        """What is known of a value that is not finite: its cause, and whether it reaches an output."""
-        if spot.frame.computation.ops[spot.index].opcode == "parameter":
-            cause = "the inputs"
-        else:
-            cause = "made inputs" if self.inputs.kind in ("made", "zeros") else "computed"
-        return {"cause": cause, "reaches_output": self._reaches_output(spot, value)}
-
-    def _reaches_output(self, spot: Spot, value: Any) -> bool:
-        """Whether an output that is not finite depends on the elements of a value that are not.
-
-        The rest is run twice, with NaN and with 1 in their place: what does not depend on them comes out the
-        same.
-        """
-        if not flags_of(self.evaluator.root(self._entry)).any():
-            return False
-        with_nan = self._outputs_with(spot, replaced(value, float("nan")))
-        with_one = self._outputs_with(spot, replaced(value, 1.0))
-        return not compare(with_nan, with_one).exact
-
-    def _outputs_with(self, spot: Spot, value: Any) -> Any:
-        """The outputs with another value at a spot, on frames of their own."""
-        evaluator, before = self.evaluator, self.evaluator.changes
-        evaluator.changes = before.with_value(spot.frame, spot.index, value)
-        try:
-            return evaluator.root(Frame(self.program.entry, self.inputs.values))
-        finally:
-            evaluator.changes = before
-
-    def _why(self, kind: str, frame: Frame, index: int) -> Json:
-        """The reason of an event in words, and whether the stop was to be made only once."""
-        if kind == "log":
-            return {"reason": f'{LOG}="{frame.computation.ops[index].attributes[LOG]}"'}
-        asked = self._stops.asked(Spot(frame, index))
-        if asked is None:
-            return {"reason": ""}
-        return {"reason": asked.reason, **({"once": asked.spec.to_json()} if asked.spec.once else {})}
-
-    def _trips(self, frame: Frame) -> int | None:
-        """How often the innermost loop runs, where that is known."""
-        while frame.iteration is None:
-            if frame.parent is None:
-                return None
-            frame = frame.parent
-        assert frame.parent is not None
-        loop = self.evaluator.runs.loop(frame.parent, frame.site)
-        return trip_count(frame.op) if loop.length is None else loop.length
+        return self._events.at("stop", self.spot, self._stops)
 
     def locate(
         self, computation: str, instruction: str, position: Position | None = None
@@ -312,7 +284,7 @@ class Debugger:
     def where(self, frame: Frame, index: int) -> Json:
         """The position and the Python line of an instruction in a run."""
         source = source_of(frame.computation.ops[index], self.program.proto.stack_frame_index)
-        return {"position": _written(Spot(frame, index).position()), "source": source}
+        return {"position": written(Spot(frame, index).position()), "source": source}
 
     # What if.
 
@@ -342,6 +314,7 @@ class Debugger:
 
     def _fresh_frames(self) -> None:
         """Forget what was computed; stand at the same position as before."""
+        self.beside.forget()
         position = self.spot.position()
         self._entry = self._walker.entry = Frame(self.program.entry, self.inputs.values)
         found = self._walker.find(position)
@@ -349,32 +322,5 @@ class Debugger:
 
     def end(self) -> Json:
         """The event of the end: outputs, checks, what was unknown."""
-        outputs = self.evaluator.root(self._entry)
-        unknown = self.evaluator.unknown
-        return {
-            "event": "end",
-            "outputs": [
-                summarize(value) for value in (outputs if isinstance(outputs, tuple) else (outputs,))
-            ],
-            **self._checks.report(outputs),
-            "unknown": sorted({name for _, name in unknown}),
-            "supplied": self.evaluator.supplies.listed_used(),
-            "reasons": [f"{name}: {reason}" for (_, name), reason in sorted(unknown.items())],
-            "status": "done" if find_unknown(outputs) is None else "unknown outputs",
-            "position": _written(self._walker.end().position()),
-            "key": list(self._walker.end().position().key()),
-        }
-
-
-def _written(position: Position) -> Json:
-    return {
-        "path": [list(step) for step in position.path],
-        "index": position.index,
-        "phase": int(position.phase),
-    }
-
-
-def read_position(written: Json) -> Position:
-    """The position that an event carries."""
-    path = tuple((int(site), int(ordinal)) for site, ordinal in written["path"])
-    return Position(path, int(written["index"]), Phase(written["phase"]))
+        checked = self._checks.report(self.evaluator.root(self._entry))
+        return self._events.end(self._entry, self._walker.end().position(), checked)

@@ -73,11 +73,11 @@ class Evaluator:
         self.steps = 0
         self._steps: dict[int, list[Step | None]] = {}
         self._sizes: dict[int, list[int]] = {}
-        self._drawn: dict[Place, tuple[tuple[Any, ...], Any]] = {}
+        self.drawn: dict[Place, tuple[tuple[Any, ...], Any]] = {}
         self.runs = Runs(self)
         self.ahead = Ahead(self, 1)
         self.keeper = Keeper(self.sizes)
-        self.keeper.fixed = lambda: (given for pair in self._drawn.values() for given in pair)
+        self.keeper.fixed = lambda: (given for pair in self.drawn.values() for given in pair)
         self._kept = 0
         self._room = 0
         self._host_moves = backend.devices[0].platform == "cpu"
@@ -249,7 +249,7 @@ class Evaluator:
                 return lambda frame: self.runs.value(frame, op.index)
             return self._unknown_step(computation, op, reason_of(error))
         step = self._compiled_step(computation, op, compiled)
-        return self._drawn_step(op, step) if self.program.draws(op) else step
+        return self.drawn_step(op, step) if self.program.draws(op) else step
 
     def piece(self, computation: Computation, op: Op) -> Piece:
         """One instruction cut out.
@@ -278,10 +278,10 @@ class Evaluator:
         def once(frame: Frame) -> Any:
             given = tuple(frame.env[o] for o in operands)
             place = (tuple(frame.path()), op.index)
-            before, value = self._drawn.get(place, (None, None))
+            before, value = self.drawn.get(place, (None, None))
             if before is None or not compare(before, given).exact:
                 value = step(frame)
-                self._drawn[place] = (given, value)
+                self.drawn[place] = (given, value)
             return value
 
         return once

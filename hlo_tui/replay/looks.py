@@ -9,7 +9,8 @@ from typing import Any
 from hlo_tui.errors import HloTuiError
 from hlo_tui.replay import looking
 from hlo_tui.replay.arrays import Array
-from hlo_tui.replay.debugger import Debugger, read_position
+from hlo_tui.replay.debugger import Debugger
+from hlo_tui.replay.events import read_position
 from hlo_tui.replay.provenance import STEPS, Place, Trace
 
 Json = dict[str, Any]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from bisect import bisect_left, insort
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,8 +11,9 @@ from typing import Any
 from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.replay.client import INTERRUPT, Client, describe_exit
 from hlo_tui.replay.lessons import Lessons
-from hlo_tui.replay.state import Options, State, Stop, read_error, stop_of
+from hlo_tui.replay.state import Options, State, Stop, met, read_error, stop_of
 from hlo_tui.replay.stopspec import TAGS, StopSpec, from_json
+from hlo_tui.replay.valuecommands import ValueCommands
 
 __all__ = ["Options", "Session", "State", "Stop"]
 
@@ -32,7 +32,7 @@ _WORDS = {
 }
 
 
-class Session:
+class Session(ValueCommands):
     """Commands in, states out. All commands return at once; `on_change` is called on other threads with each
     new state.
     """
@@ -80,6 +80,17 @@ class Session:
         words = _WORDS[how].format((target or ("", ""))[1])
         self._command("move", params, words + (", backwards" if backward else ""), self._arrived)
 
+    def run_until(self, spec: StopSpec, backward: bool = False) -> None:
+        """Go to the next moment at which `spec` holds, past all other stops; backward: to the last one.
+
+        Where there is none, the replay stays where it stands and the state's `said` says so.
+
+        Raises:
+            HloTuiError: something else is under way.
+        """
+        words = f"looking {'back' if backward else 'ahead'} for {spec.text()}"
+        self._command("until", {"spec": spec.to_json(), "backward": backward}, words, self._arrived)
+
     def goto(self, stop: Stop) -> None:
         """Stand at a stop of the history again."""
         self._command(
@@ -100,113 +111,31 @@ class Session:
 
     def set_specs(self, specs: tuple[StopSpec, ...]) -> None:
         """Stop at these from now on."""
+        self._set(lambda: self._update(status="standing", activity=""), specs=specs)
+
+    def set_watches(self, watches: tuple[tuple[str, str], ...]) -> None:
+        """Let each stop carry the values of these instructions, by computation and name, from now on."""
+
+        def again() -> None:
+            position = self._position
+            if position is None:
+                self._update(status="standing", activity="")
+            else:
+                self._request("goto", {"position": position}, self._arrived)
+
+        self._set(again, watches=watches)
+
+    def _set(self, then: Callable[[], None], **changes: Any) -> None:
         with self._lock:
-            self._update(specs=specs)
+            self._update(**changes)
             if self._client is None:
                 return
             if self._state.status == "busy":
                 # The worker takes it up after what it is doing now.
                 self._send_stops(lambda: None)
                 return
-            self._busy("setting the stops")
-            self._send_stops(lambda: self._update(status="standing", activity=""))
-
-    def look(self, computation: str, instruction: str) -> None:
-        """Ask for the value of an instruction on the path to where the replay stands."""
-        params = {"computation": computation, "instruction": instruction}
-        self._command("value", params, f"computing {instruction}", self._looked)
-
-    def inspect(self, params: Json, then: Callable[[Json], None]) -> None:
-        """Look closely at a value; `then` is called with what is seen, on another thread.
-
-        Args:
-            params: as `looks.look` takes them: value, what, element, partition, and what the view needs.
-            then: takes the result; it is not called where the look fails, which the state's problem says.
-
-        Raises:
-            HloTuiError: something else is under way.
-        """
-
-        def seen(result: Json) -> None:
-            self._update(status="standing", activity="", problem=None)
-            then(result)
-
-        self._command("look", params, f"looking at {params['value']['instruction']}", seen)
-
-    def change(self, computation: str, instruction: str, to: str) -> None:
-        """Put another value in the place of a computed one, and go on from there; see `Debugger.change`."""
-        params = {"computation": computation, "instruction": instruction, "to": to}
-        place = self._position
-
-        def changed(event: Json) -> None:
-            self._changes.append((place, params))
-            # What comes later has another value now.
-            kept = tuple(stop for stop in self._state.history if stop.key < tuple(event["key"]))
-            self._update(history=kept, log=(), end=None)
-            self._arrived(event)
-
-        self._command("change", params, f"changing {instruction}", changed)
-
-    def undo_changes(self) -> None:
-        """Take all changed values away."""
-
-        def undone(event: Json) -> None:
-            self._changes.clear()
-            self._update(history=(), log=(), end=None)
-            self._arrived(event)
-
-        self._command("undo", {}, "taking the changes away", undone)
-
-    def use_inputs(self, inputs: str, seed: int = 0) -> None:
-        """Replay on other inputs from the beginning: "auto", a preset or a file; see `opening.choose_inputs`."""
-        before = self.options
-
-        def taken(start: Json) -> None:
-            self._position = None
-            self._changes.clear()
-            self._update(
-                status="standing", activity="", start=start, at="begin", current=None, number=0, history=(), log=(),
-                end=None, values=(), problem=None,
-            )  # fmt: skip
-
-        self.options = replace(before, inputs=inputs, seed=seed)
-        try:
-            self._command("inputs", {"inputs": inputs, "seed": seed}, f"taking the inputs: {inputs}", taken)
-        except HloTuiError:
-            self.options = before
-            raise
-
-    def supply(self, supplies: tuple[str, ...]) -> None:
-        """Give values for what cannot be computed, in the place of those given before.
-
-        Args:
-            supplies: in the forms of `supplies.FORMS`.
-        """
-
-        def taken(result: Json) -> None:
-            self.options = replace(self.options, supplies=supplies)
-            self._update(start=result["start"], history=(), log=(), end=None)
-            self._arrived(result["at"])
-
-        self._command("supply", {"supplies": list(supplies)}, "taking the supplied values", taken)
-
-    def survey(self, then: Callable[[Json], None]) -> None:
-        """Run from the beginning to the end and sum it up; `then` gets what `survey.survey` gives.
-
-        Raises:
-            HloTuiError: something else is under way.
-        """
-
-        def surveyed(result: Json) -> None:
-            self._update(status="standing", activity="", problem=None)
-            then(result)
-
-        self._command("survey", {}, "running to the end", surveyed)
-
-    def regrain(self, grain: str) -> None:
-        """Compute in another grain from now on, at the same place."""
-        self.options = replace(self.options, grain=grain)
-        self._command("grain", {"grain": grain}, f"computing in {grain} grain", self._arrived)
+            self._busy("taking the stops")
+            self._send_stops(then)
 
     def interrupt(self) -> None:
         """Stop what is under way; where XLA does not listen, the worker is ended and the place is kept."""
@@ -319,7 +248,8 @@ class Session:
             self._update(stops=tuple(result["stops"]))
             then()
 
-        self._request("stops", {"specs": [spec.to_json() for spec in self._state.specs]}, answered)
+        specs = [spec.to_json() for spec in self._state.specs]
+        self._request("stops", {"specs": specs, "watches": self._state.watches}, answered)
 
     def _request(self, method: str, params: Json, then: Callable[[Json], None]) -> None:
         assert self._client is not None
@@ -337,7 +267,7 @@ class Session:
                 self._update(activity=message["note"])
             elif "log" in message:
                 stop = stop_of(message["log"])
-                if stop not in self._state.log:
+                if not self._state.log or stop > self._state.log[-1]:
                     self._update(log=(*self._state.log, stop))
             else:
                 self._answer(message)
@@ -361,6 +291,9 @@ class Session:
         return "failed" if self._state.start is None else "standing"
 
     def _arrived(self, event: Json) -> None:
+        if event["event"] == "none":
+            self._update(status="standing", activity="", said=event["words"], problem=None)
+            return
         self._position = event["position"]
         if event["event"] != "stop":
             end = event if event["event"] == "end" else self._state.end
@@ -378,29 +311,11 @@ class Session:
         if "once" in event:
             done = from_json(event["once"])
             self.set_specs(tuple(spec for spec in self._state.specs if spec != done))
-        stop = stop_of(event)
-        history = list(self._state.history)
-        number = 0
-        if event["reason"]:
-            place = bisect_left(history, stop)
-            if place == len(history) or history[place].key != stop.key:
-                insort(history, stop)
-            number = place + 1
+        history, stop = met(self._state.history, stop_of(event))
         self._update(
-            status="standing",
-            activity="",
-            at="stop",
-            current=stop,
-            number=number,
-            history=tuple(history),
-            values=(),
+            status="standing", activity="", at="stop", current=stop, number=stop.number, history=history, values=(),
             problem=None,
-        )
-
-    def _looked(self, result: Json) -> None:
-        key = (result["computation"], result["instruction"])
-        values = tuple(item for item in self._state.values if item[0] != key)
-        self._update(status="standing", activity="", values=(*values, (key, result["value"])), problem=None)
+        )  # fmt: skip
 
     def _gone(self, client: Client, status: int) -> None:
         with self._lock:
@@ -433,7 +348,9 @@ class Session:
     # States.
 
     def _busy(self, activity: str) -> None:
-        self._update(status="busy", activity=activity, since=time.monotonic(), problem=None, stderr=())
+        self._update(
+            status="busy", activity=activity, since=time.monotonic(), problem=None, stderr=(), said=""
+        )
 
     def _update(self, **changes: Any) -> None:
         with self._lock:

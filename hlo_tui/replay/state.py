@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +51,12 @@ class Stop:
     Attributes:
         key: the moment, comparable with others of the same replay.
         event: the worker's event: instruction, computation, path, trips, reason, value, position, partitions.
+        number: what a person calls it by: the how manieth it was to be met, from 1; 0 for a step that is no stop.
     """
 
     key: tuple[int, ...]
     event: Json = field(compare=False)
+    number: int = field(default=0, compare=False)
 
     @property
     def instruction(self) -> str:
@@ -83,14 +86,16 @@ class State:
         since: when the activity began, by time.monotonic().
         at: "begin", "stop" or "end": where the replay stands.
         current: the stop or step it stands on, for "stop".
-        number: the number of `current` in the history, from 1; 0 where it is a step and no stop.
+        number: the number of `current`; 0 where it is a step and no stop.
         history: the stops so far, in order of time.
         log: logged values, in order of time.
         start: the event of the start: inputs, seed, faithful, reasons, devices.
         end: the event of the end, once it was reached.
         specs: what to stop at.
         stops: the instructions that this means: computation, instruction, reason.
+        watches: the instructions, by computation and name, whose values each stop carries.
         values: summaries of other instructions, looked at from where the replay stands.
+        said: what the last command found, where it led nowhere and nothing went wrong.
         problem: what went wrong last.
         stderr: the worker's last lines, after its death.
     """
@@ -107,7 +112,9 @@ class State:
     end: Json | None = None
     specs: tuple[StopSpec, ...] = (TAGS,)
     stops: tuple[Json, ...] = ()
+    watches: tuple[tuple[str, str], ...] = ()
     values: tuple[tuple[tuple[str, str], Json], ...] = ()
+    said: str = ""
     problem: HloTuiError | None = None
     stderr: tuple[str, ...] = ()
 
@@ -124,6 +131,28 @@ class State:
 def stop_of(event: Json) -> Stop:
     """A worker's event of a stop or a logged value."""
     return Stop(tuple(event["key"]), event)
+
+
+def met(history: tuple[Stop, ...], stop: Stop) -> tuple[tuple[Stop, ...], Stop]:
+    """Take in where the replay stands: the history with it, in order of time, and the stop with its number.
+
+    A stop that was met before keeps its number, and why it was one. A step to an instruction that is no stop leaves
+    the history as it is.
+    """
+    place = bisect_left(history, stop)
+    known = history[place] if place < len(history) and history[place].key == stop.key else None
+    if known is None and not stop.event["reason"]:
+        return history, stop
+    if known is None:
+        stop = replace(stop, number=1 + max((one.number for one in history), default=0))
+        return (*history[:place], stop, *history[place:]), stop
+    kept = _WHY if not stop.event["reason"] else ()
+    event = {**stop.event, **{name: known.event[name] for name in kept if name in known.event}}
+    stop = Stop(stop.key, event, known.number)
+    return (*history[:place], stop, *history[place + 1 :]), stop
+
+
+_WHY = ("reason", "spec", "nonfinite")
 
 
 def read_error(written: Json) -> HloTuiError:

@@ -20,8 +20,9 @@ from hlo_tui.replay import looks, standins, xla
 from hlo_tui.replay.arrays import shape_text
 from hlo_tui.replay.atwork import NOTHING, Board, Doing, Phase
 from hlo_tui.replay.comparing import Comparing
-from hlo_tui.replay.debugger import Debugger, Json, read_position
+from hlo_tui.replay.debugger import Debugger, Json
 from hlo_tui.replay.diskcache import DiskCache, StoredSlices, directory
+from hlo_tui.replay.events import read_position
 from hlo_tui.replay.grain import Grain, Interrupted
 from hlo_tui.replay.inputs import parameters
 from hlo_tui.replay.limits import Room, estimate
@@ -64,7 +65,7 @@ class Worker:
     def interrupt(self) -> None:
         """Ask the request that is under way to stop at the next instruction."""
         if self._debugger is not None:
-            self._debugger.evaluator.interrupted = True
+            self._debugger.interrupt(True)
         self._comparing.interrupt()
 
     def handle(self, request: Json) -> None:
@@ -91,12 +92,15 @@ class Worker:
         debugger = self._debugger
         if debugger is None:
             raise HloTuiError("nothing is being replayed", "no module has been opened")
-        debugger.evaluator.interrupted = False
+        debugger.interrupt(False)
         if method == "stops":
+            debugger.watches = [(computation, name) for computation, name in params.get("watches", ())]
             return {"stops": debugger.set_stops([from_json(written) for written in params["specs"]])}
         if method == "move":
             target = params.get("target")
             return debugger.move(params["how"], params["backward"], tuple(target) if target else None)
+        if method == "until":
+            return debugger.run_until(from_json(params["spec"]), params["backward"])
         if method == "goto":
             return debugger.goto(read_position(params["position"]))
         if method == "value":

@@ -93,7 +93,7 @@ def test_any_moves_keep_time_in_order(debug: Open, name: str) -> None:
 
 
 def test_a_position_is_found_again_in_a_fresh_replay(debug: Open) -> None:
-    from hlo_tui.replay.debugger import read_position
+    from hlo_tui.replay.events import read_position
 
     events = forward(debug(program_file("nested")))[:-1]
     fresh = debug(program_file("nested"))

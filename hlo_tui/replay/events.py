@@ -1,0 +1,163 @@
+"""What is seen of a moment of a replay, as the messages carry it: where it is, why it stops there, the values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hlo_tui.replay.activestops import ActiveStops
+from hlo_tui.replay.finite import flags_of
+from hlo_tui.replay.frames import Frame
+from hlo_tui.replay.program import APPLIED, CONTROL_FLOW, trip_count
+from hlo_tui.replay.stops import LOG, source_of
+from hlo_tui.replay.values import compare, find_unknown, replaced, summarize
+from hlo_tui.replay.walk import Phase, Position, Spot
+
+if TYPE_CHECKING:
+    from hlo_tui.replay.debugger import Debugger
+
+Json = dict[str, Any]
+
+
+class Events:
+    """Makes the events of one replay."""
+
+    def __init__(self, debugger: Debugger) -> None:
+        self._debugger = debugger
+
+    def at(self, kind: str, spot: Spot, stops: ActiveStops) -> Json:
+        """The event of a spot at an instruction: a "stop", where `stops` say why, or a "log"."""
+        debugger, frame, index = self._debugger, spot.frame, spot.index
+        op = frame.computation.ops[index]
+        position = spot.position()
+        not_run = spot.phase is Phase.BEFORE and op.opcode in CONTROL_FLOW
+        value = None if not_run else debugger.evaluator.value(frame, index)
+        event: Json = {
+            "event": kind,
+            "instruction": op.name,
+            "computation": frame.computation.name,
+            "path": [{"computation": f.computation.name, "iteration": f.iteration} for f in frame.chain()],
+            "trips": self._trips(frame),
+            **self._why(kind, frame, index, stops),
+            "changes": len(debugger.evaluator.changes.values),
+            "application": any(f.parent is not None and f.op.opcode in APPLIED for f in frame.chain()),
+            "source": source_of(op, debugger.program.proto.stack_frame_index),
+            "partition": None,
+            "value": None if not_run else summarize(value),
+            "position": written(position),
+            "key": list(position.key()),
+        }
+        if not not_run:
+            event |= debugger.beside.consequence(frame, index, value)
+        if kind == "stop":
+            event["watches"] = [self._watched(spot, not_run, *place) for place in debugger.watches]
+            if stops.origin(spot):
+                event["nonfinite"] = self._nonfinite(spot, value)
+        if debugger.topology.devices > 1 and not not_run:
+            event["partitions"] = [summarize(value, part) for part in range(debugger.topology.devices)]
+        return event
+
+    def end(self, entry: Frame, end: Position, checked: Json) -> Json:
+        """The event of the end: outputs, checks, what was unknown."""
+        debugger = self._debugger
+        outputs = debugger.evaluator.root(entry)
+        unknown = debugger.evaluator.unknown
+        return {
+            "event": "end",
+            "outputs": [
+                summarize(value) for value in (outputs if isinstance(outputs, tuple) else (outputs,))
+            ],
+            **debugger.beside.consequence(entry, entry.computation.root, outputs),
+            "changes": len(debugger.evaluator.changes.values),
+            **checked,
+            "unknown": sorted({name for _, name in unknown}),
+            "supplied": debugger.evaluator.supplies.listed_used(),
+            "reasons": [f"{name}: {reason}" for (_, name), reason in sorted(unknown.items())],
+            "status": "done" if find_unknown(outputs) is None else "unknown outputs",
+            "position": written(end),
+            "key": list(end.key()),
+        }
+
+    def _watched(self, spot: Spot, not_run: bool, computation: str, instruction: str) -> Json:
+        """A watched instruction: its value, where it has run on the way to a spot.
+
+        `state` is "here", "later" (it has not run yet in this run of its computation) or "elsewhere".
+        """
+        found: Json = {
+            "computation": computation, "instruction": instruction, "state": "elsewhere", "value": None,
+        }  # fmt: skip
+        reached = spot.index if not_run else spot.index + 1
+        for frame in reversed(spot.frame.chain()):
+            index = frame.computation.by_name.get(instruction)
+            if frame.computation.name == computation and index is not None:
+                found["state"] = "here" if index < reached else "later"
+                if index < reached:
+                    found["value"] = summarize(self._debugger.evaluator.value(frame, index))
+                return found
+            reached = frame.site
+        return found
+
+    def _nonfinite(self, spot: Spot, value: Any) -> Json:
+        """What is known of a value that is not finite: its cause, and whether it reaches an output."""
+        if spot.frame.computation.ops[spot.index].opcode == "parameter":
+            cause = "the inputs"
+        else:
+            cause = "made inputs" if self._debugger.inputs.kind in ("made", "zeros") else "computed"
+        return {"cause": cause, "reaches_output": self._reaches_output(spot, value)}
+
+    def _reaches_output(self, spot: Spot, value: Any) -> bool:
+        """Whether an output that is not finite depends on the elements of a value that are not.
+
+        The rest is run twice, with NaN and with 1 in their place: what does not depend on them comes out the same.
+        """
+        entry = spot.frame.chain()[0]
+        if not flags_of(self._debugger.evaluator.root(entry)).any():
+            return False
+        with_nan = self._outputs_with(spot, replaced(value, float("nan")))
+        with_one = self._outputs_with(spot, replaced(value, 1.0))
+        return not compare(with_nan, with_one).exact
+
+    def _outputs_with(self, spot: Spot, value: Any) -> Any:
+        """The outputs with another value at a spot, on frames of their own."""
+        debugger = self._debugger
+        evaluator, before = debugger.evaluator, debugger.evaluator.changes
+        evaluator.changes = before.with_value(spot.frame, spot.index, value)
+        try:
+            return evaluator.root(Frame(debugger.program.entry, debugger.inputs.values))
+        finally:
+            evaluator.changes = before
+
+    @staticmethod
+    def _why(kind: str, frame: Frame, index: int, stops: ActiveStops) -> Json:
+        """The reason of an event in words, what asked for it, and whether that was to be done only once."""
+        if kind == "log":
+            return {"reason": f'{LOG}="{frame.computation.ops[index].attributes[LOG]}"'}
+        asked = stops.asked(Spot(frame, index))
+        if asked is None:
+            return {"reason": ""}
+        once = {"once": asked.spec.to_json()} if asked.spec.once else {}
+        return {"reason": asked.reason, "spec": asked.spec.text(), **once}
+
+    def _trips(self, frame: Frame) -> int | None:
+        """How often the innermost loop runs, where that is known."""
+        while frame.iteration is None:
+            if frame.parent is None:
+                return None
+            frame = frame.parent
+        assert frame.parent is not None
+        loop = self._debugger.evaluator.runs.loop(frame.parent, frame.site)
+        return trip_count(frame.op) if loop.length is None else loop.length
+
+
+def written(position: Position) -> Json:
+    """A position as an event carries it."""
+    return {
+        "path": [list(step) for step in position.path],
+        "index": position.index,
+        "phase": int(position.phase),
+    }
+
+
+def read_position(written: Json) -> Position:
+    """The position that an event carries."""
+    path = tuple((int(site), int(ordinal)) for site, ordinal in written["path"])
+    return Position(path, int(written["index"]), Phase(written["phase"]))
