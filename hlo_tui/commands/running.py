@@ -1,0 +1,100 @@
+"""Commands that run a module or a program: replay, executions, demo, and the screen."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from hlo_tui.commands.saying import say
+
+
+def replay(parsed: argparse.Namespace) -> int:
+    from hlo_tui.replay.session import Options
+
+    options = Options(
+        parsed.path,
+        parsed.member,
+        parsed.inputs,
+        parsed.seed,
+        parsed.grain,
+        parsed.platform,
+        tuple(parsed.supplies),
+        parsed.standins,
+    )
+    return run_headless(options, parsed.stops, parsed.json)
+
+
+def run_headless(options: Any, stops: list[str] | None, as_json: bool) -> int:
+    from hlo_tui.replay import headless
+    from hlo_tui.replay.stopspec import TAGS, parse_spec
+
+    headless.check_options(options)
+    specs = tuple(parse_spec(text) for text in stops) if stops else (TAGS,)
+    replay = headless.Replay(options, specs)
+    for event in replay.events():
+        print(json.dumps(event) if as_json else headless.words(event), flush=True)
+    for warning in replay.warnings:
+        say(f"hlo-tui: {warning}")
+    return replay.exit_code
+
+
+def executions(parsed: argparse.Namespace) -> int:
+    from hlo_tui.dump import choosing, listing
+    from hlo_tui.replay import executions
+    from hlo_tui.replay.state import Options
+    from hlo_tui.replay.stopspec import TAGS, parse_spec
+
+    snapshots = choosing.snapshots(listing.load(parsed.path), parsed.module)
+    specs = tuple(parse_spec(text) for text in parsed.stops) if parsed.stops else (TAGS,)
+    options = Options(snapshots[0], inputs=str(snapshots[0]))
+    scan = executions.Executions(options, lambda _: None, specs)
+    scan.add(snapshots)
+    try:
+        if parsed.halve:
+            bad, runs = scan.first_bad()
+            said = {"event": "first_bad", "file": None if bad is None else str(bad.path), "runs": runs}
+            print(json.dumps(said) if parsed.json else executions.halved_words(bad, runs, len(snapshots)))
+            return int(bad is not None)
+        health = set()
+        for number, path in enumerate(snapshots, 1):
+            found = scan.examine(path)
+            health.add(found.health)
+            said = executions.described(found, number)
+            print(json.dumps(said) if parsed.json else executions.words(said), flush=True)
+        return int(health != {executions.GOOD})
+    finally:
+        scan.close()
+
+
+def demo(parsed: argparse.Namespace) -> int:
+    import tempfile
+
+    from hlo_tui.job.demo import run_demo
+
+    directory = parsed.dir or Path(tempfile.mkdtemp(prefix="hlo-tui-demo-"))
+    say(f"running a small tagged training job that dumps into {directory} ...")
+    module = run_demo(directory)
+    if not parsed.headless:
+        from hlo_tui.ui.launch import run
+
+        return run(directory)
+    from hlo_tui.replay.session import Options
+
+    return run_headless(Options(module), None, parsed.json)
+
+
+def open_screen(parsed: argparse.Namespace) -> int:
+    from hlo_tui.ui.launch import run
+
+    return run(
+        parsed.path,
+        theme=parsed.theme,
+        poll=parsed.poll,
+        mouse=not parsed.no_mouse,
+        inputs=parsed.inputs,
+        seed=parsed.seed,
+        grain=parsed.grain,
+        platform=parsed.platform,
+    )
