@@ -133,7 +133,9 @@ class Comparison:
         if a in self._partners or (a in self._a.blocks and b in self._b.blocks):
             if self._partners.get(a) == b:
                 return True
-            return not self._names_stay and self._contents[0].token(a) == self._contents[1].token(b)
+            # A copy under a new name is another computation, where names stay; one of the old ones is not.
+            known = not self._names_stay or b in self._a.blocks or b in self._taken[1]
+            return known and self._plain[0].token(a) == self._plain[1].token(b)
         return a == b
 
     # One region.
@@ -241,9 +243,14 @@ class Comparison:
             return
         for old, new in zip(a.parsed.called, b.parsed.called, strict=False):
             if old in self._a.blocks and new in self._b.blocks:
-                # Where a computation is still there under its name, another one that is called now is a copy.
-                still = old if self._names_stay and old in self._b.blocks else new
-                self._reserve(self._a.blocks[old], self._b.blocks[still])
+                self._reserve(self._a.blocks[old], self._b.blocks[old if self._is_copy(old, new) else new])
+
+    def _is_copy(self, old: str, new: str) -> bool:
+        """Whether the computation that was called is still there under its name, so that the new one is a copy."""
+        if not self._names_stay or old == new or old not in self._b.blocks:
+            return False
+        content = self._plain[0].token(old)
+        return content != self._plain[1].token(new) or content == self._plain[1].token(old)
 
     def _pair_common_called(self, x: Block, y: Block) -> None:
         """Computations that the same text calls in both, by their names."""

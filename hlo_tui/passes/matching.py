@@ -12,7 +12,7 @@ from hlo_tui.passes.nodes import FRAME
 from hlo_tui.passes.regions import Node, Side, same_source
 
 _ROUNDS = 3
-# Of the pairs that compute the same, so many must have one name before a name counts as evidence.
+# So large a part must have one name before a name counts as evidence.
 _TRUSTED_SHARE = 0.5
 
 _Key = Callable[[Node], Hashable]
@@ -99,10 +99,18 @@ class Matching:
                 wanted[node.digest].append(node)
         single = [digest for digest, nodes in wanted.items() if len(nodes) == len(left[digest]) == 1]
         same = sum(wanted[digest][0].name == left[digest][0].name for digest in single)
-        self.trusted = same >= _TRUSTED_SHARE * len(single) if trusted is None else trusted
+        self.trusted = self._names_stay(same, len(single)) if trusted is None else trusted
         for digest, nodes in wanted.items():
             for a, b in self._pair_up(nodes, left[digest]):
                 a.partner, b.partner = b, a
+
+    def _names_stay(self, same: int, single: int) -> bool:
+        """Whether a name means the same in both: of `single` pairs that can only be one another, `same` have one
+        name, and most instructions are such pairs or have a name that is on both sides."""
+        a, b = self._a.named, self._b.named
+        fewer = min(len(a), len(b))
+        told = max(single, len(a.keys() & b.keys()))
+        return same >= _TRUSTED_SHARE * single and told >= _TRUSTED_SHARE * fewer
 
     def _pair_up(self, some: list[Node], others: list[Node]) -> list[tuple[Node, Node]]:
         """Pairs of nodes of which each could be each: by name, or by what uses them, by notes, then in order."""

@@ -23,8 +23,11 @@ def dump(root: Path) -> None:
             moment = 10**18 + place * gap * 10**6
             os.utime(path, ns=(moment, moment))
     (root / "module_0001.metadata.textproto").write_text(
-        'pass_metadata { pass_name: "dce" pipeline_name: "simp" start_timestamp_usec: 0 end_timestamp_usec: 9000 }\n'
-        'pass_metadata { pass_name: "dce" pipeline_name: "simp" start_timestamp_usec: 9000 end_timestamp_usec: 12000 }\n'
+        "".join(
+            'pass_metadata { pass_name: "dce" pipeline_name: "simp" '
+            f"start_timestamp_usec: {begin} end_timestamp_usec: {end} }}\n"
+            for begin, end in ((0, 9000), (9000, 12000))
+        )
     )
 
 

@@ -15,7 +15,8 @@ from hlo_tui.passes.nodes import from_instruction, layout_text, read
 from tests.passes.dumped import PASSES
 
 ROWS = [
-    '  ROOT %a.1 = f32[4,2]{1,0} dot(%x, %y), lhs_contracting_dims={1}, metadata={op_name="jit(f)/{x} \\"q\\"" stack_frame_id=7}',
+    "  ROOT %a.1 = f32[4,2]{1,0} dot(%x, %y), lhs_contracting_dims={1}, "
+    'metadata={op_name="jit(f)/{x} \\"q\\"" stack_frame_id=7}',
     "  %w = (s32[], f32[4]{0:T(8)}) while(%t), condition=%c.1, body=%b.1, sharding={{replicated}, {devices=[2]<=[2]}}",
     '%c = f32[] custom-call(%a), custom_call_target="t", backend_config={"k": "v, w"}',
     "%k = f32[3]{0} constant({1, -inf, nan})",
