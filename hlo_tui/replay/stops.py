@@ -48,43 +48,53 @@ def is_logged(attributes: Mapping[str, str]) -> bool:
 def resolve(program: Program, specs: list[StopSpec]) -> Resolved:
     """Find the instructions that the stops mean: computation id -> position -> what asks for it.
 
+    A disabled stop at an instruction that carries a tag switches that tag off.
+
     Raises:
         HloTuiError: a condition cannot be read.
     """
     wanted = [(s, parse_condition(s.condition) if s.condition else None) for s in specs if s.enabled]
     found: Resolved = {}
     lines = _source_lines(program.proto.stack_frame_index) if any(s.kind == "source" for s in specs) else {}
+    named = {spec: _meant(program, spec) for spec in specs if spec.kind == "instruction"}
+    off = {op for spec, ops in named.items() if not spec.enabled for op in ops}
     for computation in program.reachable():
         for op in computation.ops:
             for spec, condition in wanted:
-                reason = _matches(spec, computation, op, lines)
+                if spec.kind == "instruction":
+                    reason = _named_reason(spec, op) if op in named[spec] else ""
+                elif spec.kind == "tags" and op in off:
+                    continue
+                else:
+                    reason = _matches(spec, computation, op, lines)
                 if reason:
                     reason += f" if {condition.text}" if condition else ""
                     asked = Asked(spec, reason, condition)
                     found.setdefault(computation.id, {}).setdefault(op.index, []).append(asked)
-    for spec, condition in wanted:
-        if spec.kind == "instruction" and not any(spec is one.spec for one in _all_asked(found)):
-            _find_again(program, spec, condition, found)
     if any(spec.kind == "tags" for spec, _ in wanted):
         _merge_callees(program, found)
     return found
 
 
-def _all_asked(found: Resolved) -> Iterator[Asked]:
-    return (one for table in found.values() for asked in table.values() for one in asked)
+def _meant(program: Program, spec: StopSpec) -> frozenset[Op]:
+    """The instructions that a stop at an instruction means.
+
+    In a module that was compiled anew another operation may have the name: where operations of the spec's opcode and
+    op_name are there, it is one of them.
+    """
+    ops = [op for computation in program.reachable() for op in computation.ops]
+    same = [op for op in ops if _is_same(op, spec.anchor)]
+    named = [op for op in ops if op.name == spec.value and spec.computation in ("", op.computation.name)]
+    return frozenset([op for op in named if op in same] or same or named)
 
 
-def _find_again(program: Program, spec: StopSpec, condition: Condition | None, found: Resolved) -> None:
-    """An instruction whose name is gone: the ones that the same operation of the program became."""
-    opcode, op_name = spec.anchor
-    if not op_name:
-        return
-    for computation in program.reachable():
-        for op in computation.ops:
-            if (op.opcode, op.proto.metadata.op_name) == (opcode, op_name):
-                reason = f"stop at {spec.value}, now {op.name}: the same op_name"
-                asked = Asked(spec, reason, condition)
-                found.setdefault(computation.id, {}).setdefault(op.index, []).append(asked)
+def _is_same(op: Op, anchor: tuple[str, str]) -> bool:
+    return bool(anchor[1]) and (op.opcode, op.proto.metadata.op_name) == anchor
+
+
+def _named_reason(spec: StopSpec, op: Op) -> str:
+    again = "" if op.name == spec.value else f", now {op.name}: the same op_name"
+    return f"stop at {spec.value}{again}"
 
 
 def logged(program: Program) -> dict[int, list[int]]:
@@ -98,9 +108,6 @@ def _matches(
 ) -> str:
     if spec.kind == "tags":
         return f'{TAG}="{op.attributes[TAG]}"' if is_tagged(op.attributes) else ""
-    if spec.kind == "instruction":
-        wanted = op.name == spec.value and spec.computation in ("", computation.name)
-        return f"stop at {spec.value}" if wanted else ""
     if spec.kind == "opcode":
         return f"opcode {spec.value}" if op.opcode == spec.value else ""
     if spec.kind == "collectives":

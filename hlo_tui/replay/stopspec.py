@@ -33,7 +33,8 @@ class StopSpec:
         line: of a source line, counted from 1.
         detail: a tag's value, or for "first" a pattern of names to leave out.
         condition: on the value; empty for always.
-        enabled: whether it stops; a disabled one is kept to be enabled again.
+        enabled: whether it stops; a disabled one is kept to be enabled again, and at an instruction that carries a
+            tag it switches the tag off.
         once: whether it is taken away after its first stop.
         anchor: (opcode, op_name) of an instruction, to find it again in a module that was compiled anew.
     """

@@ -98,6 +98,8 @@ def _replicated_summary(value: Replicated, partition: int | None) -> dict[str, A
     same = [bool(_same(parts[0], part)) for part in parts]
     summary["partitions"] = len(parts)
     summary["partitions_equal"] = all(same)
+    if not all(same):
+        summary["partitions_differ"] = [number for number, one in enumerate(same) if not one]
     return summary
 
 

@@ -78,3 +78,24 @@ def test_a_stop_that_is_to_be_made_once(debug: Open) -> None:
     assert from_json(debugger.move("continue")["once"]) == once
     debugger.set_stops([StopSpec("tags", enabled=False), parse_spec("op:while")])
     assert debugger.move("continue")["reason"] == "opcode while"
+
+
+def test_a_disabled_stop_at_a_tagged_operation_switches_the_tag_off(debug: Open) -> None:
+    debugger = debug(program_file("scan"))
+    tagged = {(row["computation"], row["instruction"]) for row in debugger.set_stops([TAGS])}
+    place, *others = sorted(tagged)
+    off = StopSpec("instruction", place[1], place[0], enabled=False)
+    rows = debugger.set_stops([TAGS, off])
+    assert {(row["computation"], row["instruction"]) for row in rows} == set(others)
+
+
+def test_another_operation_of_the_same_name_is_not_taken_for_the_one_that_was_meant(debug: Open) -> None:
+    program = debug(program_file("scan")).program
+    (one, other) = [op for c in program.reachable() for op in c.ops if op.proto.metadata.op_name][:2]
+    anchor = (other.opcode, other.proto.metadata.op_name)
+    spec = StopSpec("instruction", one.name, one.computation.name, anchor=anchor)
+    rows = debug(program_file("scan")).set_stops([spec])
+    assert other.name in {row["instruction"] for row in rows}
+    assert one.name not in {row["instruction"] for row in rows} or anchor == (
+        one.opcode, one.proto.metadata.op_name,
+    )  # fmt: skip
