@@ -110,7 +110,7 @@ class Comparing:
         else:
             inputs = _fitted(self._inputs, program, target)
         refused = {(c, i): why for c, i, why in params.get("refused", ())} | _not_known(target, program)
-        evaluator = _Watching(program, backend, cache, target.topology, Grain.BODY, refused)
+        evaluator = Watching(program, backend, cache, target.topology, Grain.BODY, refused)
         evaluator.at_work(self._board, params.get("threads", 1))
         evaluator.keeper.budget = self._room.budget()
         self._running = evaluator
@@ -135,7 +135,7 @@ class Comparing:
             return {"outputs": [], "problem": f"{len(a)} outputs and {len(b)}"}
         return {
             "outputs": [
-                _state(x, y, params["tolerance"]) | {"output": n}
+                state_of(x, y, params["tolerance"]) | {"output": n}
                 for n, (x, y) in enumerate(zip(a, b, strict=True))
             ],
             "problem": "",
@@ -160,7 +160,7 @@ class Comparing:
             looks[key] = looks.get(key, 0) + 1
             called = unit.program.computation(op.called[0])
             reference = body.root(Frame(called, [frame.env[o] for o in op.operands]))
-            state = _state(to_numpy(reference), to_numpy(value), params["tolerance"])
+            state = state_of(to_numpy(reference), to_numpy(value), params["tolerance"])
             if state["state"] == "differs":
                 found.append({"computation": key[0], "instruction": key[1], **state})
 
@@ -202,7 +202,7 @@ class Comparing:
                 for kept, side in zip(values, "ab", strict=True)
             )
             if a is not _NOT_RUN and b is not _NOT_RUN:
-                state = _state(a, b, params["tolerance"])
+                state = state_of(a, b, params["tolerance"])
                 rows.append({**pair, **state, "value_a": summarize(a), "value_b": summarize(b)})
         return {"rows": rows}
 
@@ -210,7 +210,7 @@ class Comparing:
 _NOT_RUN = Unknown("not run", "")
 
 
-class _Watching(Evaluator):
+class Watching(Evaluator):
     """An evaluator that shows each value that it computes."""
 
     watch: Callable[[Frame, Op, Any], None] | None = None
@@ -232,7 +232,7 @@ class _Watching(Evaluator):
 class _Stage:
     """A stage that is ready to run."""
 
-    def __init__(self, target: Target, inputs: Inputs, evaluator: _Watching) -> None:
+    def __init__(self, target: Target, inputs: Inputs, evaluator: Watching) -> None:
         self.target = target
         self.inputs = inputs
         self.evaluator = evaluator
@@ -271,7 +271,7 @@ def _flat(values: list[Any]) -> list[Any]:
     ]
 
 
-def _state(a: Any, b: Any, tolerance: float | None) -> Json:
+def state_of(a: Any, b: Any, tolerance: float | None) -> Json:
     """Whether two values are "equal", "within" tolerance, "different"; "unknown" or of other "shapes"."""
     unknown = find_unknown(a) or find_unknown(b)
     if unknown is not None:

@@ -253,6 +253,10 @@ class Debugger:
             return self.end()
         return self._events.at("stop", self.spot, self._stops)
 
+    def find(self, position: Position) -> Spot | None:
+        """The spot of a position; None where the replay does not come there."""
+        return self._walker.find(position)
+
     def locate(
         self, computation: str, instruction: str, position: Position | None = None
     ) -> tuple[Frame, int]:

@@ -13,6 +13,7 @@ import numpy as np
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import arrays, dynamic
+from hlo_tui.replay.changes import Changes
 from hlo_tui.replay.making import draw
 from hlo_tui.replay.program import Program
 from hlo_tui.replay.sharding import Tiling
@@ -237,6 +238,33 @@ def from_npz(program: Program, path: Path, placement: Placement = ONE_PLACE) -> 
             )
         values.append(_as_parameter(array, parameter, placement, path))
     return Inputs("npz", values, source=str(path))
+
+
+def save_npz(program: Program, values: Sequence[Any], changes: Changes, path: Path) -> dict[str, Any]:
+    """Write the values of a module's parameters as a .npz that `from_npz` reads, with the person's changes.
+
+    What every device has its own of is written with a leading axis over the devices.
+
+    Raises:
+        HloTuiError: a parameter is no array, or the file cannot be written.
+    """
+    stored = {}
+    for place, parameter, value in zip(program.entry.parameters, parameters(program), values, strict=True):
+        value = changes.values.get(((), place), value)
+        if value is None or isinstance(value, tuple):
+            wanted = f"{parameter.name} is {arrays.shape_text(parameter.shape)}"
+            raise HloTuiError("the inputs cannot be saved", f"{wanted}: a .npz holds arrays only")
+        parts = value.parts if isinstance(value, Replicated) else (value,)
+        whole = [np.asarray(part) for part in parts]
+        stored[parameter.name] = np.stack(whole) if isinstance(value, Replicated) else whole[0]
+    try:
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, array in stored.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                    np.lib.format.write_array(file, array, allow_pickle=False)
+    except OSError as error:
+        raise HloTuiError("the inputs were not saved", f"{path}: {error.strerror}") from error
+    return {"path": str(path), "bytes": path.stat().st_size, "arrays": len(stored)}
 
 
 def _read_arrays(path: Path) -> dict[str, Any]:

@@ -172,14 +172,23 @@ def distinct(array: arrays.Array, limit: int = 16) -> list[Any] | None:
     return None if len(found) > limit else [number(item) for item in found]
 
 
+def outside_of(path: Path, watched: Path) -> None:
+    """Refuse to write into the watched directory.
+
+    Raises:
+        HloTuiError: the path is inside of it.
+    """
+    if path.resolve().is_relative_to(watched.resolve()):
+        raise HloTuiError("not saved", f"{path} is inside the watched directory", "save it somewhere else")
+
+
 def save(array: arrays.Array, path: Path, watched: Path) -> Json:
     """Write an array as .npy.
 
     Raises:
         HloTuiError: it would be inside the watched directory, or cannot be written.
     """
-    if path.resolve().is_relative_to(watched.resolve()):
-        raise HloTuiError("not saved", f"{path} is inside the watched directory", "save it somewhere else")
+    outside_of(path, watched)
     try:
         with path.open("wb") as file:
             np.save(file, array, allow_pickle=False)

@@ -68,8 +68,8 @@ class ValueCommands(ABC):
         Raises:
             HloTuiError: something else is under way.
         """
-
-        self.ask("look", params, f"looking at {params['value']['instruction']}", then)
+        what = params["value"]["instruction"] if "value" in params else "the module"
+        self.ask("look", params, f"looking at {what}", then)
 
     def change(self, computation: str, instruction: str, to: str) -> None:
         """Put another value in the place of a computed one, and go on from there; see `Debugger.change`."""
@@ -127,6 +127,14 @@ class ValueCommands(ABC):
             self._arrived(result["at"])
 
         self._command("supply", {"supplies": list(supplies)}, "taking the supplied values", taken)
+
+    def save_inputs(self, path: str, then: Callable[[Json], None]) -> None:
+        """Write the inputs, with the changed values among them, as a .npz; `then` gets its path and size.
+
+        Raises:
+            HloTuiError: something else is under way.
+        """
+        self.ask("save_inputs", {"path": path}, "saving the inputs", then)
 
     def survey(self, then: Callable[[Json], None]) -> None:
         """Run from the beginning to the end and sum it up; `then` gets what `survey.survey` gives.

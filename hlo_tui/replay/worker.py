@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from hlo_tui.errors import EngineError, HloTuiError
-from hlo_tui.replay import looks, standins, xla
+from hlo_tui.replay import looking, looks, standins, xla
 from hlo_tui.replay.arrays import shape_text
 from hlo_tui.replay.atwork import NOTHING, Board, Doing, Phase
 from hlo_tui.replay.comparing import Comparing
@@ -24,7 +24,7 @@ from hlo_tui.replay.debugger import Debugger, Json
 from hlo_tui.replay.diskcache import DiskCache, StoredSlices, directory
 from hlo_tui.replay.events import read_position
 from hlo_tui.replay.grain import Grain, Interrupted
-from hlo_tui.replay.inputs import parameters
+from hlo_tui.replay.inputs import parameters, save_npz
 from hlo_tui.replay.limits import Room, estimate
 from hlo_tui.replay.opening import Target, choose_inputs, open_target
 from hlo_tui.replay.progress import Progress, Words
@@ -113,6 +113,8 @@ class Worker:
             return looks.look(debugger, params)
         if method == "supply":
             return self._supply(debugger, params)
+        if method == "save_inputs":
+            return self._save_inputs(debugger, params)
         if method == "inputs":
             return self._take_inputs(debugger, params)
         if method == "survey":
@@ -162,6 +164,12 @@ class Worker:
         inputs = choose_inputs(self._target, debugger.program, params["inputs"], params["seed"])
         debugger.use_inputs(inputs)
         return self._start_event(debugger, self._target)
+
+    @staticmethod
+    def _save_inputs(debugger: Debugger, params: Json) -> Json:
+        path = Path(params["path"]).expanduser()
+        looking.outside_of(path, debugger.watched)
+        return save_npz(debugger.program, debugger.inputs.values, debugger.evaluator.changes, path)
 
     @staticmethod
     def _start_event(debugger: Debugger, target: Target) -> Json:
