@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import closing
 
 from hlo_tui.dump.files import File
+from hlo_tui.errors import HloTuiError
+from hlo_tui.hlo.source import FileSource
 
 _TAIL = 512
 _HEAD = 4096
@@ -25,16 +28,10 @@ class Edges:
         if file.span is not None:
             path, start = self._root, file.span[0]
         try:
-            # Without waiting: somebody may have put a pipe in the file's place.
-            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
+            with closing(FileSource(path)) as source:
+                return source.read(start + offset, length)
+        except HloTuiError:
             return None
-        try:
-            return os.pread(descriptor, length, start + offset)
-        except OSError:
-            return None
-        finally:
-            os.close(descriptor)
 
     def is_whole(self, file: File) -> bool:
         """Whether the last line of a module's text that is not blank closes a computation.

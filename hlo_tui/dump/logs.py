@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 
 from hlo_tui.dump.files import File
 from hlo_tui.dump.names import parse_path
@@ -28,13 +29,13 @@ def read_log(path: str | os.PathLike[str]) -> list[File]:
     Raises:
         HloTuiError: the log cannot be opened.
     """
-    source = FileSource(path)
-    _, inode, _, mtime_ns = source.identity
+    with closing(FileSource(path)) as source:
+        _, inode, _, mtime_ns = source.identity
+        blocks = find_blocks(source)
     files = []
-    for block in find_blocks(source):
-        length = block.end - block.start
+    for block in blocks:
+        name, length = parse_path(block.name), block.end - block.start
         span = (block.start, length)
-        name = parse_path(block.name)
         files.append(File(block.name, name, length, mtime_ns, inode, block.complete, span))
     return files
 
@@ -42,7 +43,8 @@ def read_log(path: str | os.PathLike[str]) -> list[File]:
 def holds_blocks(path: str | os.PathLike[str]) -> bool:
     """Whether a dump begins in the first megabyte of this file; False where it cannot be read."""
     try:
-        head = FileSource(path).read(0, _HEAD)
+        with closing(FileSource(path)) as source:
+            head = source.read(0, _HEAD)
     except HloTuiError:
         return False
     return head.startswith(_BEGIN) or b"\n" + _BEGIN in head

@@ -124,19 +124,15 @@ class Module:
                 return self.body(computation).by_name.get(name)
             except KeyError:
                 return None
-        return next(self._named(name), None)
-
-    def find_all(self, name: str) -> tuple[Instruction, ...]:
-        """Every instruction called `name`, in the order of the text."""
-        return tuple(self._named(name))
-
-    def _named(self, name: str) -> Iterator[Instruction]:
         pattern = re.compile(re.escape(name_bytes(name)) + rb"\s*=(?!=)")
         line = self.search(pattern)
         while line is not None:
-            for computation in self._outline.all_at_line(line):
-                yield from (found for found in self.body(computation).begun_on(line) if found.name == name)
+            for around in self._outline.all_at_line(line):
+                for instruction in self.body(around).begun_on(line):
+                    if instruction.name == name:
+                        return instruction
             line = self.search(pattern, line + 1)
+        return None
 
     def users(self, instruction: Instruction) -> tuple[Instruction, ...]:
         """The instructions that use its value, in the order of the text."""
