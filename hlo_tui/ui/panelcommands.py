@@ -1,0 +1,24 @@
+"""The commands of the screens that come over the main one; each has its own."""
+
+from __future__ import annotations
+
+from hlo_tui.ui.command import Command, always, idle
+
+VALUE = "The value screen"
+
+PANELS = (
+    Command("value_slice", ("g",), "slice", VALUE, idle, "slice", on="value",
+            help="Show other elements: numbers, ranges and an ellipsis, as numpy writes them."),
+    Command("value_worst", ("w",), "worst", VALUE, idle, "worst", on="value",
+            help="Show the elements around the first NaN, else infinity, else the largest."),
+    Command("value_origin", ("o",), "origin", VALUE, idle, "origin", on="value",
+            help="Follow an element back to where it comes from."),
+    Command("value_compare", ("equals_sign",), "compare", VALUE, idle, "compare", on="value",
+            help="Compare with the value at another stop at the same instruction."),
+    Command("value_change", ("e",), "change", VALUE, idle, "change", on="value",
+            help="Put another value in its place and go on from there."),
+    Command("value_save", ("s",), "save", VALUE, idle, "save", on="value",
+            help="Write the array as a .npy file."),
+    Command("value_close", ("q", "escape", "backspace", "v", "ctrl+c"), "close", VALUE, always, "close", on="value",
+            help="Go back to the code."),
+)  # fmt: skip
