@@ -258,6 +258,7 @@ class HloTuiApp(BaseApp):
         self.close_prompt()
         text = message.text
         if text is not None:
+            self.desk.answered(message.purpose, text)
             self.attempt(lambda: answer(message.purpose)(self, text))
 
     def on_prompt_typed(self, message: Prompt.Typed) -> None:

@@ -194,19 +194,19 @@ class BaseApp(App[None], inherit_bindings=False):
         """The clock that a replay's activity is measured with."""
         return time.monotonic()
 
-    def ask(self, purpose: str, hint: str, value: str = "") -> None:
-        """Ask for a line of text."""
+    def ask(self, purpose: str, hint: str, value: str = "", select: bool = True) -> None:
+        """Ask for a line of text; see `Prompt`."""
         from hlo_tui.ui.popups import Prompt
 
         self.close_prompt()
-        prompt = Prompt(purpose, hint, value)
+        prompt = Prompt(purpose, hint, value, self.desk.answers.get(purpose, ()), select)
         self.main.mount(prompt, before=self.main.footer)
         # At once: the next key is meant for it already.
         self.main.set_focus(prompt)
 
     def close_prompt(self) -> None:
         """Take away what asks for a line of text."""
-        for prompt in self.main.query("#prompt"):
+        for prompt in self.main.query("Prompt"):
             prompt.remove()
             self.main.go(self.main.pane)
 

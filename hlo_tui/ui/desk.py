@@ -17,6 +17,9 @@ from hlo_tui.ui.trail import Trail
 from hlo_tui.ui.treerows import Place, TreeView, stage_name
 from hlo_tui.ui.watching import Watch
 
+# How many of the lines typed for one purpose are kept.
+_ANSWERS = 50
+
 if TYPE_CHECKING:
     from hlo_tui.dump.files import Stamp
     from hlo_tui.ui.inspection import Inspection
@@ -48,6 +51,7 @@ class Desk:
         asked: whether a replay was asked for that has nothing to stop at.
         leaving: whether ctrl+c was pressed once with nothing under way.
         later: the command to run when the file has been read, empty for none.
+        answers: what was typed so far when asked for something, by purpose, oldest first.
         touched: whether the person has done anything yet; until then what is most worth it is opened.
     """
 
@@ -73,7 +77,14 @@ class Desk:
     asked: bool = False
     leaving: bool = False
     later: str = ""
+    answers: dict[str, list[str]] = field(default_factory=dict)
     touched: bool = False
+
+    def answered(self, purpose: str, text: str) -> None:
+        """Keep what was typed, to be found again."""
+        if text.strip():
+            before = [one for one in self.answers.get(purpose, ()) if one != text]
+            self.answers[purpose] = [*before, text][-_ANSWERS:]
 
     @property
     def opened(self) -> Opened | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -99,6 +99,16 @@ def help_rows(now: Situation, width: int) -> list[Row]:
     return rows
 
 
+def panel_help(panel: str, width: int) -> list[Row]:
+    """The commands of a panel, then how to walk in it."""
+    title_width = 26 if width >= _WIDE else 0
+    commands = [command for command in COMMANDS if command.on == panel]
+    rows = [row(Span(f" {commands[0].group}", "heading"))] if commands else []
+    rows += [_help_row(command, title_width, None) for command in commands]
+    rows += [row(), row(Span(" In lists", "heading"))]
+    return rows + [row(Span(f"  {key:<20} ", "key"), Span(words, "muted")) for key, words in _WALKING[:3:2]]
+
+
 def _help_row(command: Command, title_width: int, key: Hashable) -> Row:
     keys, title = f"  {shown_keys(command):<20} ", f"{command.title:<{title_width}} "
     words = [Span(title, "strong"), Span(command.help, "muted")] if title_width else [Span(command.help)]
@@ -115,15 +125,18 @@ _WALKING = (
 
 
 class Prompt(Input):
-    """A line to type in at the foot of the screen; gone as soon as it was answered."""
+    """A line to type in at the foot of the screen; gone as soon as it was answered. Up and down go through what
+    was answered before."""
 
     DEFAULT_CSS = """
     Prompt, Prompt:focus { border: none; height: 1; padding: 0 1; background: $panel; width: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c,ctrl+g", "leave", show=False, priority=True),
-        Binding("up", "leave", show=False),
-        Binding("down", "leave", show=False),
+        Binding("up", "recall(-1)", show=False),
+        Binding("down", "recall(1)", show=False),
+        # The keys that would take the focus away, and leave the line there.
+        Binding("tab,shift+tab", "stay", show=False),
     ]
 
     class Answered(Message):
@@ -142,10 +155,23 @@ class Prompt(Input):
             self.purpose = purpose
             self.text = text
 
-    def __init__(self, purpose: str, hint: str, value: str = "") -> None:
-        super().__init__(value, placeholder=hint, select_on_focus=False, id="prompt")
+    def __init__(
+        self, purpose: str, hint: str, value: str = "", past: Sequence[str] = (), select: bool = True
+    ) -> None:
+        """Make the line.
+
+        Args:
+            purpose: what the answer is for.
+            hint: what can be typed.
+            value: what is there already.
+            past: what was answered before, oldest first.
+            select: whether the first letter takes the place of `value`.
+        """
+        super().__init__(value, placeholder=hint, select_on_focus=select)
         self.cursor_blink = False
         self.purpose = purpose
+        self._lines = [*(line for line in past if line != value), value]
+        self._at = len(self._lines) - 1
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Pass on what is typed."""
@@ -156,6 +182,17 @@ class Prompt(Input):
         """Answer."""
         event.stop()
         self.post_message(self.Answered(self.purpose, self.value))
+
+    def action_recall(self, way: int) -> None:
+        """Show what was answered before, or after; what is typed now stays there to come back to."""
+        if 0 <= self._at + way < len(self._lines):
+            self._lines[self._at] = self.value
+            self._at += way
+            self.value = self._lines[self._at]
+            self.cursor_position = len(self.value)
+
+    def action_stay(self) -> None:
+        """Do nothing."""
 
     def action_leave(self) -> None:
         """Leave without an answer."""

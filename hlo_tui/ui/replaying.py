@@ -103,7 +103,7 @@ def _stops(app: BaseApp) -> None:
         others = [
             s.text() for s in app.desk.replays.specs(opened.want) if s.kind not in ("tags", "instruction")
         ]
-        app.ask("stops", _FORMS, "; ".join(others))
+        app.ask("stops", _FORMS, "; ".join(others), select=False)
 
 
 @answers("stops")

@@ -111,6 +111,7 @@ class ValueScreen(ModalScreen[None]):
         elif identity == "value_worst":
             self._attempt(self._worst)
         else:
+            self.query(Prompt).remove()
             given = self._suggestion(identity)
             prompt = Prompt(identity, _QUESTIONS[identity], given)
             self.mount(prompt, before=self._foot)

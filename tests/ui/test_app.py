@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from hlo_tui.ui.popups import Prompt
 from tests.ui import dumps
 from tests.ui.driving import driving
 
@@ -110,6 +111,55 @@ async def test_searching_finds_marks_and_goes_around(dump):
         await app.type("tuple(")
         await app.press("enter")
         await app.until(lambda: app.app.desk.inspection.title == "init", "text that is no expression")
+
+
+async def test_a_line_that_was_typed_before_comes_back(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("2")
+        for name in ("tanh.2", "compare"):
+            await app.press("slash")
+            await app.type(name)
+            await app.press("enter")
+        await app.press("slash")
+        await app.type("ab")
+        prompt = app.app.main.query_one(Prompt)
+        seen = []
+        for key in ("up", "up", "up", "down", "down"):
+            await app.press(key)
+            seen.append(prompt.value)
+        assert seen == ["compare", "tanh.2", "tanh.2", "compare", "ab"]
+
+
+async def test_what_is_typed_first_takes_the_place_of_what_was_suggested(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("1", "slash")
+        await app.type("one")
+        await app.press("enter", "slash")
+        await app.type("eval")
+        assert app.app.main.query_one(Prompt).value == "eval"
+
+
+@pytest.mark.parametrize("away", ["tab", "shift+tab"])
+async def test_a_line_to_type_in_is_left_by_its_own_keys_only(dump, away):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("2", "slash")
+        await app.type("ab")
+        await app.press(away)
+        await app.type("c")
+        assert app.app.main.query_one(Prompt).value == "abc"
+
+
+async def test_asking_again_takes_the_place_of_what_was_asked(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("2", "slash")
+        await app.pilot.click("#code-view")
+        await app.press("colon")
+        await app.until(lambda: len(app.app.main.query(Prompt)) == 1, "one line to type in")
+        assert app.app.main.query_one(Prompt).purpose == "line"
 
 
 async def test_stages_keep_the_place(dump):
