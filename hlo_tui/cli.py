@@ -16,6 +16,7 @@ from hlo_tui.commands import compiling, reading, running
 from hlo_tui.commands.saying import say
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
+from hlo_tui.replay import arguments
 
 COMMANDS = (
     "list", "show", "replay", "executions", "demo", "tags", "passes", "diff", "recompiles", "bisect",
@@ -91,7 +92,7 @@ def _screen_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
     parser.add_argument("--version", action="version", version=f"hlo-tui {__version__}")
-    _replay_options(parser)
+    arguments.of_replay(parser)
     return parser
 
 
@@ -122,30 +123,7 @@ def _command_parser() -> argparse.ArgumentParser:
 
 def _replay_commands(commands: Any) -> None:
     replay = commands.add_parser("replay", help="run a module and print its stops and values")
-    replay.add_argument("path", type=Path, metavar="FILE")
-    replay.add_argument("--member", help="which module, where the file holds several")
-    replay.add_argument("--json", action="store_true", help="one JSON object a line")
-    replay.add_argument(
-        "--break",
-        dest="stops",
-        action="append",
-        metavar="SPEC",
-        help="stop at NAME, COMPUTATION/NAME, op:OPCODE, name:REGEX or line:FILE:N instead of at the tags",
-    )
-    replay.add_argument(
-        "--supply",
-        dest="supplies",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a value for what cannot be computed: zeros, made, FILE.npy or operand:N",
-    )
-    replay.add_argument(
-        "--standins",
-        metavar="FILE",
-        help="Python functions of your own for custom calls, instead of ~/.config/hlo-tui/standins.py",
-    )
-    _replay_options(replay)
+    arguments.of_command(replay)
     replay.set_defaults(run=running.replay)
 
     runs = commands.add_parser("executions", help="the health of each recorded run of a module, oldest first")
@@ -216,20 +194,3 @@ def _pass_commands(commands: Any) -> None:
     bisect.set_defaults(run=compiling.bisect)
     for parser in (tags, passes, diff, recompiles, bisect):
         parser.add_argument("--json", action="store_true", help="one JSON document")
-
-
-def _replay_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("replay")
-    group.add_argument(
-        "--inputs",
-        default="auto",
-        metavar="made|zeros|ones|normal|large|boundary|FILE",
-        help="a snapshot, .npz or .npy file; by itself the module's own snapshot, else made values",
-    )
-    group.add_argument("--seed", type=int, default=0, help="of made inputs")
-    group.add_argument(
-        "--grain", choices=("whole", "unit", "body"), default="unit", help="how much XLA compiles at a time"
-    )
-    group.add_argument(
-        "--platform", default="cpu", help="the CPU unless asked for in words: the job owns the accelerator"
-    )

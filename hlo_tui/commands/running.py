@@ -8,35 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from hlo_tui.commands.saying import say
+from hlo_tui.replay import arguments
 
 
 def replay(parsed: argparse.Namespace) -> int:
-    from hlo_tui.replay.session import Options
-
-    options = Options(
-        parsed.path,
-        parsed.member,
-        parsed.inputs,
-        parsed.seed,
-        parsed.grain,
-        parsed.platform,
-        tuple(parsed.supplies),
-        parsed.standins,
-    )
-    return run_headless(options, parsed.stops, parsed.json)
+    return run_headless(arguments.options(parsed), parsed.stops, parsed.json, parsed.save_crash)
 
 
-def run_headless(options: Any, stops: list[str] | None, as_json: bool) -> int:
+def run_headless(options: Any, stops: list[str] | None, as_json: bool, save_crash: Path | None = None) -> int:
     from hlo_tui.replay import headless
     from hlo_tui.replay.stopspec import TAGS, parse_spec
 
     headless.check_options(options)
     specs = tuple(parse_spec(text) for text in stops) if stops else (TAGS,)
-    replay = headless.Replay(options, specs)
-    for event in replay.events():
-        print(json.dumps(event) if as_json else headless.words(event), flush=True)
-    for warning in replay.warnings:
-        say(f"hlo-tui: {warning}")
+    replay = headless.Replay(options, specs, save_crash)
+    try:
+        for event in replay.events():
+            print(json.dumps(event) if as_json else headless.words(event), flush=True)
+    finally:
+        for warning in replay.warnings:
+            say(f"hlo-tui: {warning}")
     return replay.exit_code
 
 
@@ -97,4 +88,5 @@ def open_screen(parsed: argparse.Namespace) -> int:
         seed=parsed.seed,
         grain=parsed.grain,
         platform=parsed.platform,
+        allow_memory=parsed.allow_memory,
     )

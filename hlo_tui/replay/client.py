@@ -49,7 +49,6 @@ class Client:
         self._lock = threading.Lock()
         self._stderr: collections.deque[str] = collections.deque(maxlen=STDERR_LINES)
         self._under_way: set[int] = set()
-        environment = {k: v for k, v in os.environ.items() if k not in _NOT_INHERITED}
         self._board_file = Board.file()
         descriptor = self._board_file.fileno()
         self._board = Board(descriptor)
@@ -59,7 +58,7 @@ class Client:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=environment,
+            env=environment(),
             # A key at the terminal signals the foreground group: the worker is not in it.
             start_new_session=True,
         )
@@ -157,6 +156,17 @@ _NOT_INHERITED = frozenset(
         "JAX_ENABLE_COMPILATION_CACHE", "JAX_DEBUG_NANS", "JAX_DISABLE_JIT",
     }
 )  # fmt: skip
+
+
+def environment() -> dict[str, str]:
+    """The environment of a process that runs XLA for a replay."""
+    return {k: v for k, v in os.environ.items() if k not in _NOT_INHERITED}
+
+
+def last_words(lines: list[str], count: int) -> tuple[str, ...]:
+    """The last lines that say something: addresses on the stack push out what they are about."""
+    telling = [line for line in lines if not line.lstrip().startswith(("@ ", "*** Check failure"))]
+    return tuple(telling[-count:])
 
 
 def describe_exit(status: int) -> str:

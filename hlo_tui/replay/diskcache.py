@@ -20,7 +20,7 @@ _HEAD = len(_MAGIC) + hashlib.sha256().digest_size
 _KEPT = 0.8
 
 
-def directory() -> Path:
+def cache_directory() -> Path:
     """Where compiled slices are kept."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     root = Path(base) if base.startswith("/") else Path.home() / ".cache"

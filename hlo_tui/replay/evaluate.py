@@ -359,7 +359,8 @@ class Evaluator:
         users = computation.users
         target = needed[-1]
         live_out = [j for j in ops if j == target or any(user not in inside for user in users[j])]
-        doing = Doing(Phase.STRETCH, computation.name, computation.ops[target].name)
+        phase = Phase.STRETCH if len(ops) > 1 else Phase.RUN
+        doing = Doing(phase, computation.name, computation.ops[target].name)
         if any(find_unknown(env[o]) for o in live_in) or doing.key() in self.refused:
             return False
         try:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.hlo.visible import visible
+from hlo_tui.replay.reproducer import Crash, export
 from hlo_tui.replay.session import Options, Session, State, Stop
 from hlo_tui.replay.stopspec import TAGS, StopSpec
 
@@ -28,7 +30,10 @@ class Replay:
         exit_code: 0, or 1 where a check found a difference, once the events were all taken.
     """
 
-    def __init__(self, options: Options, specs: tuple[StopSpec, ...]) -> None:
+    def __init__(self, options: Options, specs: tuple[StopSpec, ...], save_crash: Path | None = None) -> None:
+        """Take what to run and where to stop, and where to save what XLA dies of."""
+        self._save_crash = save_crash
+        self._saved: list[Crash] = []
         self.warnings: list[str] = []
         self.exit_code = 0
         self._options = options
@@ -81,16 +86,34 @@ class Replay:
             state = session.wait()
             if state.status != "dead" or session.lessons == lessons:
                 return self._checked(session)
+            self._keep(session.crash)
 
     def _checked(self, session: Session) -> State:
         state = session.wait()
         if state.problem is None:
             return state
+        self._keep(session.crash)
         if state.status == "dead" and state.stderr:
             problem = state.problem
             last_words = "\n".join(state.stderr[-5:])
             raise EngineError(problem.title, f"{problem.message}\n{last_words}")
         raise state.problem
+
+    def _keep(self, crash: Crash | None) -> None:
+        """Save a crash, where that is wanted and it is a new one."""
+        if crash is None or self._save_crash is None or crash in self._saved:
+            return
+        self._saved.append(crash)
+        target, number = self._save_crash, len(self._saved)
+        if number > 1:
+            target = target.with_name(f"{target.stem}-{number}{target.suffix}")
+        try:
+            found = export(crash, target)
+        except HloTuiError as error:
+            self.warnings.append(f"{crash.words()}: {error}")
+            return
+        again = f"ended with {found['again']}" if found["again"] else "did not end that way"
+        self.warnings.append(f"{crash.words()}; saved in {target}, where run.py {again} when it was tried")
 
     def _nothing_to_stop_at(self) -> str:
         if self._specs == (TAGS,):

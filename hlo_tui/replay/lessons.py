@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 from hlo_tui.replay.atwork import Doing, Phase
 
+# Signals with which XLA itself ends the process: SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV.
+OWN_FAULT = frozenset({-4, -6, -7, -8, -11})
 # Compiling is most of a cold replay; more threads than this are for the job that is being watched.
 _MOST_THREADS = 4
 _NOT_LOADED = "what earlier sessions compiled is not loaded any more"
@@ -49,7 +51,8 @@ class Lessons:
         for one in found[:1]:
             refusal = (*one.key(), "XLA ended the process on it")
             return replace(self, refused=(*self.refused, refusal)), _left_out(one)
-        return self, ""
+        parsing = any(one.phase is Phase.PARSE for one in doing)
+        return self, "XLA's parser does not survive this file" if parsing else ""
 
 
 def _left_out(doing: Doing) -> str:

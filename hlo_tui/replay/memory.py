@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -77,3 +78,15 @@ def size_words(count: int) -> str:
         if count >= unit:
             return f"{count / unit:.3g} {name}"
     return f"{count} bytes"
+
+
+def parse_size(text: str) -> int:
+    """The bytes that a person means with `8GB`, `500 MB`, `64k` or a number.
+
+    Raises:
+        ValueError: it is no size.
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?\s*", text.lower())
+    if found is None:
+        raise ValueError(f"{text!r} is no size")
+    return int(float(found[1]) * 1000 ** " kmgt".index(found[2] or " "))

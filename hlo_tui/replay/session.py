@@ -6,11 +6,15 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from hlo_tui.errors import EngineError, HloTuiError
-from hlo_tui.replay.client import INTERRUPT, Client, describe_exit
-from hlo_tui.replay.lessons import Lessons
+from hlo_tui.replay.atwork import Doing
+from hlo_tui.replay.client import INTERRUPT, Client, describe_exit, last_words
+from hlo_tui.replay.lessons import OWN_FAULT, Lessons
+from hlo_tui.replay.reopening import Request, open_request, way_back
+from hlo_tui.replay.reproducer import Crash, export
 from hlo_tui.replay.state import Options, State, Stop, met, read_error, stop_of
 from hlo_tui.replay.stopspec import TAGS, StopSpec, from_json
 from hlo_tui.replay.valuecommands import ValueCommands
@@ -19,8 +23,6 @@ __all__ = ["Options", "Session", "State", "Stop"]
 
 Json = dict[str, Any]
 
-# Signals with which XLA itself ends the process: SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV.
-_OWN_FAULT = frozenset({-4, -6, -7, -8, -11})
 _NO_ANSWER = 1.0
 _STARTS_AGAIN = "the next command starts it again at the same place"
 _WORDS = {
@@ -48,6 +50,11 @@ class Session(ValueCommands):
         self._client: Client | None = None
         self._pending: dict[int, Callable[[Json], None]] = {}
         self._lessons = Lessons()
+        self._opened_with: Request = ("open", {})
+        self._asked: Request | None = None
+        self._crash: Crash | None = None
+        self._why_stopped = ""
+        self._timer = threading.Timer(0, lambda: None)
         self._closed = False
         self._position: Json | None = None
         self._changes: list[tuple[Json | None, Json]] = []
@@ -61,6 +68,11 @@ class Session(ValueCommands):
     def lessons(self) -> Lessons:
         """What is done otherwise, because XLA ended the process on it before."""
         return self._lessons
+
+    @property
+    def crash(self) -> Crash | None:
+        """The last death of the worker by its own fault, where it is known what it died of."""
+        return self._crash
 
     # Commands.
 
@@ -139,35 +151,63 @@ class Session(ValueCommands):
 
     def interrupt(self) -> None:
         """Stop what is under way; where XLA does not listen, the worker is ended and the place is kept."""
+        self._stop("interrupted")
+
+    def _stop(self, why: str) -> None:
         with self._lock:
             client = self._client
             if client is None or self._state.status != "busy":
                 return
+            self._why_stopped = why
             try:
                 client.request(INTERRUPT, {})
             except EngineError:
                 return
-            self._later(_NO_ANSWER, self._kill_if_still)
+            self._later(_NO_ANSWER, lambda still: still.kill(f"{why}, and it did not listen"))
 
     def _later(self, seconds: float, act: Callable[[Client], None]) -> None:
-        """Do something after a while, if the same thing is still under way."""
-        client, began = self._client, self._state.since
+        """Do something after a while, if the same thing is still under way; only the last one asked for is done."""
+        began = self._state.since
 
         def now() -> None:
             with self._lock:
-                state = self._state
-                still = client is self._client and state.status == "busy" and state.since == began
-            if still and client is not None:
+                client, state = self._client, self._state
+            if client is not None and state.status == "busy" and state.since == began:
                 act(client)
 
-        timer = threading.Timer(seconds, now)
-        timer.daemon = True
-        timer.start()
+        self._timer.cancel()
+        self._timer = threading.Timer(seconds, now)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def save_crash(self, target: Path, then: Callable[[Json], None]) -> None:
+        """Write the last crash down as a reproducer, see `reproducer.export`; `then` gets what that gives.
+
+        Raises:
+            HloTuiError: something else is under way, or nothing crashed.
+        """
+        with self._lock:
+            crash, before = self._crash, self._state
+            if crash is None:
+                raise HloTuiError("nothing to save", "XLA has not ended the engine")
+            self._check_free()
+            self._update(status="busy", activity="letting it happen again", since=time.monotonic())
+
+        def save() -> None:
+            problem = before.problem
+            try:
+                then(export(crash, target))
+            except HloTuiError as error:
+                problem = error
+            self._update(status=before.status, activity="", problem=problem)
+
+        threading.Thread(target=save, daemon=True).start()
 
     def close(self) -> None:
         """End the worker; the session is over."""
         with self._lock:
             self._closed = True
+            self._timer.cancel()
             client, self._client = self._client, None
         if client is not None:
             client.close()
@@ -184,30 +224,21 @@ class Session(ValueCommands):
         with self._lock:
             if self._closed:
                 return
-            if self._state.status == "busy":
-                raise HloTuiError("busy", self._state.activity, "interrupt it first, or wait")
+            self._check_free()
             self._busy(words)
+            self._asked = (method, params)
             if self._client is None:
                 self._open(lambda: self._request(method, params, then))
             else:
                 self._request(method, params, then)
 
+    def _check_free(self) -> None:
+        if self._state.status == "busy":
+            raise HloTuiError("busy", self._state.activity, "interrupt it first, or wait")
+
     def _open(self, then: Callable[[], None] | None = None) -> None:
         options = self.options
-        params = {
-            "path": str(options.path),
-            "member": options.member,
-            "inputs": options.inputs,
-            "seed": options.seed,
-            "grain": options.grain,
-            "platform": options.platform,
-            "supplies": list(options.supplies),
-            "standins": options.standins,
-            "refused": self._lessons.refused,
-            "threads": self._lessons.threads,
-            "stored": self._lessons.stored,
-            "allow_memory": options.allow_memory,
-        }
+        self._opened_with = open_request(options, self._lessons)
 
         def opened(start: Json) -> None:
             self._update(start=start)
@@ -216,14 +247,11 @@ class Session(ValueCommands):
         client: Client
         client = Client(self._message, lambda status: self._gone(client, status), options.memory_limit)
         self._client = client
-        self._request("open", params, opened)
+        self._request(*self._opened_with, opened)
 
     def _back_to_place(self, then: Callable[[], None] | None) -> None:
         """Bring a fresh worker to where the last one was: the changed values, then the position."""
-        steps: list[tuple[str, Json]] = []
-        for place, params in self._changes:
-            steps += [*self._goto(place), ("change", params)]
-        steps += self._goto(self._position)
+        steps = way_back(self._changes, self._position)
 
         def go_on(event: Json | None = None) -> None:
             if steps:
@@ -239,17 +267,16 @@ class Session(ValueCommands):
 
         go_on()
 
-    @staticmethod
-    def _goto(position: Json | None) -> list[tuple[str, Json]]:
-        return [] if position is None else [("goto", {"position": position})]
-
     def _send_stops(self, then: Callable[[], None]) -> None:
         def answered(result: Json) -> None:
             self._update(stops=tuple(result["stops"]))
             then()
 
+        self._request(*self._stops_request(), answered)
+
+    def _stops_request(self) -> Request:
         specs = [spec.to_json() for spec in self._state.specs]
-        self._request("stops", {"specs": specs, "watches": self._state.watches}, answered)
+        return "stops", {"specs": specs, "watches": self._state.watches}
 
     def _request(self, method: str, params: Json, then: Callable[[Json], None]) -> None:
         assert self._client is not None
@@ -279,11 +306,8 @@ class Session(ValueCommands):
         if "result" in message:
             then(message["result"])
         elif message.get("interrupted"):
-            self._update(
-                status="standing",
-                activity="",
-                problem=HloTuiError("interrupted", "the replay stands where it stood"),
-            )
+            problem = EngineError(self._why_stopped, "the replay stands where it stood")
+            self._update(status="standing", activity="", problem=problem)
         else:
             self._update(status=self._after_error(), activity="", problem=read_error(message["error"]))
 
@@ -326,9 +350,8 @@ class Session(ValueCommands):
             if self._closed:
                 return
             problem = self._death(client, status)
-            self._update(
-                status="dead", activity="", problem=problem, stderr=tuple(client.stderr_tail()[-20:])
-            )
+            stderr = last_words(client.stderr_tail(), 20)
+            self._update(status="dead", activity="", problem=problem, stderr=stderr)
 
     def _death(self, client: Client, status: int) -> EngineError:
         """Why the worker is gone; what can be learned from it is."""
@@ -336,14 +359,19 @@ class Session(ValueCommands):
         if client.ended:
             return EngineError("the engine was ended", f"{client.ended}, while {what}", _STARTS_AGAIN)
         message = f"{describe_exit(status)} while {what}"
-        if status in _OWN_FAULT:
-            self._lessons, learned = self._lessons.learn(client.doing(), status)
+        if status in OWN_FAULT:
+            doing = client.doing()
+            if len(doing) == 1:
+                self._crash = self._crash_of(client, doing[0], status)
+            self._lessons, learned = self._lessons.learn(doing, status)
             message += f"; {learned}" if learned else ""
         return EngineError("the engine died", message, _STARTS_AGAIN)
 
-    @staticmethod
-    def _kill_if_still(client: Client) -> None:
-        client.kill("it did not listen")
+    def _crash_of(self, client: Client, doing: Doing, status: int) -> Crash:
+        asked = [self._asked] if self._asked is not None else []
+        back = way_back(self._changes, self._position)
+        requests = (self._opened_with, self._stops_request(), *back, *asked)
+        return Crash(self.options, doing, status, tuple(client.stderr_tail()), requests)
 
     # States.
 
@@ -351,6 +379,9 @@ class Session(ValueCommands):
         self._update(
             status="busy", activity=activity, since=time.monotonic(), problem=None, stderr=(), said=""
         )
+        limit = self.options.time_limit
+        if limit is not None:
+            self._later(limit, lambda _: self._stop(f"it took more than {limit:g} s"))
 
     def _update(self, **changes: Any) -> None:
         with self._lock:

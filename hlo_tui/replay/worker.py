@@ -19,9 +19,10 @@ from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.replay import looking, looks, standins, xla
 from hlo_tui.replay.arrays import shape_text
 from hlo_tui.replay.atwork import NOTHING, Board, Doing, Phase
+from hlo_tui.replay.capturing import Capture
 from hlo_tui.replay.comparing import Comparing
 from hlo_tui.replay.debugger import Debugger, Json
-from hlo_tui.replay.diskcache import DiskCache, StoredSlices, directory
+from hlo_tui.replay.diskcache import DiskCache, StoredSlices, cache_directory
 from hlo_tui.replay.events import read_position
 from hlo_tui.replay.grain import Grain, Interrupted
 from hlo_tui.replay.inputs import parameters, save_npz
@@ -155,8 +156,12 @@ class Worker:
         return {"start": self._start_event(debugger, self._target), "at": at}
 
     def _compiler(self, backend: xla.Backend, params: Json) -> Callable[[bytes], Compiled]:
+        if "capture" in params:
+            wanted, directory = params["capture"]["wanted"], Path(params["capture"]["directory"])
+            about = {"platform": params["platform"], "devices": backend.replicas}
+            return Capture(backend.compile, self._board, tuple(wanted), directory, about).compile
         if params["stored"] and params["platform"] == "cpu":
-            return StoredSlices(backend, DiskCache(directory()), self._board).compile
+            return StoredSlices(backend, DiskCache(cache_directory()), self._board).compile
         return backend.compile
 
     def _take_inputs(self, debugger: Debugger, params: Json) -> Json:

@@ -38,6 +38,7 @@ def run(
     seed: int = 0,
     grain: str = "unit",
     platform: str = "cpu",
+    allow_memory: bool = False,
 ) -> int:
     """Show a dump until the person leaves.
 
@@ -46,7 +47,7 @@ def run(
         theme: a name or a file; by the terminal's colours where it is None.
         poll: look around instead of listening to events.
         mouse: whether the mouse is used.
-        inputs, seed, grain, platform: how modules are replayed; see `replay.session.Options`.
+        inputs, seed, grain, platform, allow_memory: how modules are replayed; see `replay.session.Options`.
 
     Returns:
         The exit code.
@@ -68,7 +69,7 @@ def run(
     chosen = load(theme or default_theme())
     from hlo_tui.ui.replays import ReplayOptions
 
-    replay = ReplayOptions(inputs, seed, grain, platform)
+    replay = ReplayOptions(inputs, seed, grain, platform, allow_memory)
     with _quiet_stderr() as screen:
         from hlo_tui.ui.app import HloTuiApp
 

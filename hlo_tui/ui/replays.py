@@ -50,6 +50,7 @@ class ReplayOptions:
     seed: int = 0
     grain: str = "unit"
     platform: str = "cpu"
+    allow_memory: bool = False
 
 
 def key_of(want: Want) -> Key:
@@ -171,6 +172,7 @@ class Replays:
             seed=self._options.seed,
             grain=self._options.grain,
             platform=self._options.platform,
+            allow_memory=self._options.allow_memory,
         )
         made: list[AnySession] = []
 
