@@ -93,6 +93,10 @@ def _what_is_there(root: str, catalog: Catalog) -> list[str]:
         lines.append(
             f"{count_text(jax, 'program')} of JAX (JAX_DUMP_IR_TO): what XLA was given, not what it made."
         )
+    loose = [file.path for file in catalog.other if file.name.kind == "hlo"]
+    if loose:
+        path = visible(shlex.quote(os.path.join(root, loose[0])))
+        lines.append(f"{count_text(len(loose), 'file')} of HLO without a module's number: hlo-tui {path}")
     for file in catalog.other:
         if file.name.kind == "log" and holds_blocks(os.path.join(root, file.path)):
             path = visible(shlex.quote(os.path.join(root, file.path)))

@@ -36,7 +36,9 @@ _FREE = (
     (re.compile(r"mosaic_dump|mosaic-dump|^mosaic_tpu"), "mosaic-tpu"),
     (re.compile(r"_[0-9]+\.(?:mlir-passes\.log|ptx|ptxas|sass|sass_ctrl|ll)$"), "mosaic-gpu"),
     (re.compile(r"^(?=.*\.txt$)[0-9]+-.*?-[0-9]+-[A-Za-z]"), "tpu-llo"),
-    (re.compile(r"\.(?:hlo|hlo\.txt|hlo\.pb|hlo\.pb\.gz|hlo_module\.pb)$"), "hlo"),
+    # Profiles hold modules as `.hlo_proto.pb`; the rest are copies with the numbers taken off.
+    (re.compile(r"\.(?:hlo|hlo\.txt|hlo\.pb|hlo\.pb\.gz|hlo_module\.pb|hlo_proto\.pb)$"), "hlo"),
+    (re.compile(r"\.(?:before|[^.]*after)_optimizations\.txt$"), "hlo"),
     (re.compile(r"\.mlir$"), "mlir"),
     (re.compile(r"\.pbtxt$"), "tensorflow-graph"),
     (re.compile(r"(?:\.log|\.out|\.err)$"), "log"),
@@ -170,7 +172,8 @@ def parse_name(name: str, folder: Folder) -> FileName:
     if folder.id is not None or folder.shardy:
         return _in_folder(name, folder)
     head = _HEAD.search(name)
-    if head is None:
+    # XLA ends no name like this: somebody cut it off behind the number.
+    if head is None or name[head.end() :] == ".hlo":
         return _free(name, folder.group)
     suffix = split_suffix(name[head.end() :])
     timestamp, tag = None, ""

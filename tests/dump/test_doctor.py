@@ -50,8 +50,11 @@ def test_files_that_are_mistaken_for_a_dump(tmp_path: Path) -> None:
     write(tmp_path, "jax_ir0000_jit_f_compile.mlir")
     write(tmp_path, "my job.log", f"*** Begin module_0000.f.before_optimizations.txt ***\n{TEXT}")
     write(tmp_path, "other.log", "nothing")
+    write(tmp_path, "f.cpu_after_optimizations.txt")
     lines = explain_empty(tmp_path)
-    assert lines[0] == f"{tmp_path} holds 4 files and no module."
+    assert lines[0] == f"{tmp_path} holds 5 files and no module."
+    hlo = f"1 file of HLO without a module's number: hlo-tui {tmp_path}/f.cpu_after_optimizations.txt"
+    assert hlo in lines
     assert [line for line in lines if "TensorFlow's graphs" in line]
     assert [line for line in lines if "1 program of JAX" in line]
     (log,) = [line for line in lines if "hlo-tui '" in line]
