@@ -249,7 +249,7 @@ class Evaluator:
                 return lambda frame: self.runs.value(frame, op.index)
             return self._unknown_step(computation, op, reason_of(error))
         step = self._compiled_step(computation, op, compiled)
-        return self.drawn_step(op, step) if self.program.draws(op) else step
+        return self._drawn_step(op, step) if self.program.draws(op) else step
 
     def piece(self, computation: Computation, op: Op) -> Piece:
         """One instruction cut out.
