@@ -132,7 +132,7 @@ def _open(path: str | os.PathLike[str]) -> Source:
         raise HloTuiError("This is a directory", visible(os.fspath(path)), "Give one of the files in it.")
     source = FileSource(path)
     if kinds.sniff(source.read(0, _HEAD)) == kinds.GZIP:
-        return BytesSource(_unpack(source), source.name.removesuffix(".gz"))
+        return BytesSource(_unpack(source), source.name)
     return source
 
 

@@ -6,7 +6,10 @@ import re
 
 # C0 except tab and newline handled by the caller, DEL, C1, the bidirectional overrides and the line separators:
 # each of them can move the cursor, hide text or change its order on a terminal.
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_UNSAFE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
+    r"\U000e0000-\U000e007f]"
+)
 
 
 def _mark(match: re.Match[str]) -> str:

@@ -362,6 +362,14 @@ def test_a_gzip_file_cut_off_or_damaged_is_refused(tmp_path: Path) -> None:
         assert caught.value.title == title
 
 
+def test_errors_name_the_packed_file(tmp_path: Path) -> None:
+    for data in (b"", b"x", gzip.compress(b"HloModule m\n")):
+        path = write(tmp_path / "x.txt.gz", gzip.compress(data))
+        with pytest.raises(HloTuiError) as caught:
+            open_document(path)
+        assert str(path) in caught.value.message
+
+
 def test_a_text_proto_that_nests_too_deep_is_refused(tmp_path: Path) -> None:
     for depth in (150, 20_000):
         nested = b"tuple_shapes {" * depth + b"}" * depth
