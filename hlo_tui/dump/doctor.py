@@ -56,6 +56,8 @@ def explain_empty(root: str | os.PathLike[str]) -> list[str]:
         first = f"{shown} cannot be read: {found.unread['']}."
     elif found.files:
         first = f"{shown} holds {count_text(len(found.files), 'file')} and no module."
+    elif found.unread:
+        first = f"{shown} holds only what cannot be read: {_names(sorted(found.unread))}."
     else:
         first = f"{shown} is empty."
     lines = [first, *_what_is_there(path, catalog)]

@@ -120,19 +120,23 @@ def scan(root: str, known: dict[str, File] | None = None, stop: Callable[[], boo
         directory = waiting.pop()
         try:
             with os.scandir(os.path.join(root, directory) if directory else root) as entries:
-                waiting.extend(_read_directory(directory, entries, known, result.files))
+                waiting.extend(_read_directory(directory, entries, known, result))
         except (FileNotFoundError, NotADirectoryError):
             result.missing = result.missing or not directory
         except OSError as error:
-            result.unread[directory] = (error.strerror or "cannot be read").lower()
+            result.unread[directory] = _reason(error)
         result.directories += 1
     return result
 
 
+def _reason(error: OSError) -> str:
+    return (error.strerror or "cannot be read").lower()
+
+
 def _read_directory(
-    directory: str, entries: Iterable[os.DirEntry[str]], known: dict[str, File], files: dict[str, File]
+    directory: str, entries: Iterable[os.DirEntry[str]], known: dict[str, File], result: Scan
 ) -> list[str]:
-    """Add the files of one directory to `files`; the directories in it are given back."""
+    """Add the files of one directory to `result`; the directories in it are given back."""
     folder = read_folder(directory)
     prefix = f"{directory}/" if directory else ""
     below = []
@@ -145,12 +149,15 @@ def _read_directory(
             if not entry.is_file():
                 continue
             status = entry.stat()
-        except OSError:
-            continue  # it went away between the two looks, or the link leads nowhere
+        except OSError as error:
+            # Else it went away between the two looks, or is a link that leads nowhere.
+            if isinstance(error, PermissionError) and not entry.is_symlink():
+                result.unread[directory] = _reason(error)
+            continue
         stamp = Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
         old = known.get(path)
         if old is None:
-            files[path] = File(path, parse_name(entry.name, folder), *stamp)
+            result.files[path] = File(path, parse_name(entry.name, folder), *stamp)
         else:
-            files[path] = old if old.stamp == stamp else File(path, old.name, *stamp)
+            result.files[path] = old if old.stamp == stamp else File(path, old.name, *stamp)
     return below

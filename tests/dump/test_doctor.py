@@ -38,10 +38,17 @@ def test_a_directory_that_is_not_there_and_a_file(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: object) -> object:
-        raise PermissionError(13, "Permission denied")
+    real, closed = os.scandir, [os.fspath(tmp_path / "closed")]
 
+    def refuse(path: str) -> object:
+        if path in closed:
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    (tmp_path / "closed").mkdir()
     monkeypatch.setattr(os, "scandir", refuse)
+    assert explain_empty(tmp_path)[0] == f"{tmp_path} holds only what cannot be read: closed."
+    closed.append(os.fspath(tmp_path))
     assert explain_empty(tmp_path)[0] == f"{tmp_path} cannot be read: permission denied."
 
 

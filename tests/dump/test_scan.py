@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,38 @@ def test_a_text_is_whole_when_its_last_line_closes(tmp_path: Path, text: str, wh
     size = len(write(tmp_path, path, text).read_bytes())
     file = new_file(path, Stamp(size, 0, 0), None)
     assert Edges(os.fspath(tmp_path)).is_whole(file) is whole
+
+
+def test_a_directory_whose_files_may_not_be_looked_at_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the right to read a directory and not to search it, names are all that the system gives."""
+
+    class Entry:
+        def __init__(self, name: str, link: bool) -> None:
+            self.name, self.is_link = name, link
+
+        def is_dir(self, *, follow_symlinks: bool) -> bool:
+            return False
+
+        def is_symlink(self) -> bool:
+            return self.is_link
+
+        def is_file(self) -> bool:
+            if self.is_link:
+                raise PermissionError(errno.EACCES, "Permission denied")
+            return True
+
+        def stat(self) -> os.stat_result:
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+    for entries, unread in (
+        ([Entry("a.hlo", False), Entry("b.hlo", True)], {"": "permission denied"}),
+        ([Entry("b.hlo", True)], {}),
+    ):
+        monkeypatch.setattr(os, "scandir", lambda _, entries=entries: nullcontext(entries))
+        found = scan(os.fspath(tmp_path))
+        assert (found.files, found.unread) == ({}, unread)
 
 
 def test_nothing_bad_is_said_of_a_text_that_may_not_be_read(
