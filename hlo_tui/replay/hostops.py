@@ -105,6 +105,78 @@ def _bitcast(op: Op, shapes: Sequence[pb.ShapeProto]) -> Function | None:
     return bitcast
 
 
+def _slice(op: Op, _shapes: Sequence[pb.ShapeProto]) -> Function:
+    index = tuple(slice(d.start, d.limit, d.stride) for d in op.proto.slice_dimensions)
+    # A copy: a view would keep all of the operand in memory.
+    return lambda x: x[index].copy()
+
+
+def _reverse(op: Op, _shapes: Sequence[pb.ShapeProto]) -> Function:
+    axes = tuple(op.proto.dimensions)
+    return lambda x: np.flip(x, axes)
+
+
+def _concatenate(op: Op, _shapes: Sequence[pb.ShapeProto]) -> Function:
+    axis = op.proto.dimensions[0]
+    return lambda *parts: np.concatenate(parts, axis)
+
+
+def _select(op: Op, _shapes: Sequence[pb.ShapeProto]) -> Function:
+    target = tuple(op.proto.shape.dimensions)
+    return lambda which, yes, no: np.where(which, yes, no).reshape(target)
+
+
+def _pad(op: Op, _shapes: Sequence[pb.ShapeProto]) -> Function:
+    target = tuple(op.proto.shape.dimensions)
+    config = [
+        (d.edge_padding_low, d.edge_padding_high, d.interior_padding + 1)
+        for d in op.proto.padding_config.dimensions
+    ]
+    inside = tuple(slice(max(low, 0), None, step) for low, _, step in config)
+    # What padding below zero takes away is there first, and is cut off again.
+    cut = tuple(slice(max(-low, 0), max(-low, 0) + n) for (low, _, _), n in zip(config, target, strict=True))
+
+    def pad(x: Array, filler: Array) -> Array:
+        spread = [max((n - 1) * step + 1, 0) for n, (_, _, step) in zip(x.shape, config, strict=True)]
+        whole = [n + max(low, 0) + max(high, 0) for n, (low, high, _) in zip(spread, config, strict=True)]
+        made = np.broadcast_to(filler, whole).copy()
+        places = tuple(
+            slice(one.start, one.start + n, one.step) for one, n in zip(inside, spread, strict=True)
+        )
+        made[places] = x
+        return made[cut]
+
+    return pad
+
+
+def _starts(at: Sequence[Array], sizes: Sequence[int], within: Sequence[int]) -> tuple[slice, ...]:
+    """The part of these sizes at a place; a place from which it would not fit is moved as far as needed."""
+    begins = [
+        min(max(int(one), 0), outer - inner) for one, inner, outer in zip(at, sizes, within, strict=True)
+    ]
+    return tuple(slice(begin, begin + inner) for begin, inner in zip(begins, sizes, strict=True))
+
+
+def _dynamic_slice(op: Op, shapes: Sequence[pb.ShapeProto]) -> Function | None:
+    sizes, within = list(op.proto.dynamic_slice_sizes), list(shapes[0].dimensions)
+    if len(shapes) != len(within) + 1:
+        return None
+    return lambda x, *at: x[_starts(at, sizes, within)].copy()
+
+
+def _dynamic_update_slice(_op: Op, shapes: Sequence[pb.ShapeProto]) -> Function | None:
+    within, sizes = list(shapes[0].dimensions), list(shapes[1].dimensions)
+    if len(shapes) != len(within) + 2:
+        return None
+
+    def update(x: Array, part: Array, *at: Array) -> Array:
+        made = x.copy()
+        made[_starts(at, sizes, within)] = part
+        return made
+
+    return update
+
+
 _MAKERS: dict[str, Callable[[Op, Sequence[pb.ShapeProto]], Function | None]] = {
     "constant": _constant,
     "copy": _copy,
@@ -113,6 +185,13 @@ _MAKERS: dict[str, Callable[[Op, Sequence[pb.ShapeProto]], Function | None]] = {
     "transpose": _transpose,
     "iota": _iota,
     "bitcast": _bitcast,
+    "slice": _slice,
+    "reverse": _reverse,
+    "concatenate": _concatenate,
+    "select": _select,
+    "pad": _pad,
+    "dynamic-slice": _dynamic_slice,
+    "dynamic-update-slice": _dynamic_update_slice,
 }
 
 # Opcodes that are done here, but for a few element types.

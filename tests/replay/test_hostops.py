@@ -7,6 +7,7 @@ import pytest
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import xla
+from hlo_tui.replay.arrays import DTYPES
 from hlo_tui.replay.collectives import ONE_DEVICE
 from hlo_tui.replay.hostops import host_function
 from hlo_tui.replay.program import Program
@@ -45,5 +46,79 @@ def test_the_host_agrees_with_xla(backend: xla.Backend, name: str) -> None:
         SliceModule(program, ONE_DEVICE, 1).cut(entry, [entry.root], entry.parameters, [entry.root])
     )
     (expected,) = compiled([value])
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+    assert np.asarray(found, order="C").tobytes() == np.asarray(expected).tobytes()
+
+
+def dims_of(text: str) -> tuple[int, ...]:
+    inside = text.partition("[")[2].partition("]")[0]
+    return tuple(int(n) for n in inside.split(",") if n)
+
+
+# Parameters as shape or shape=values, and the instruction.
+MOVING = {
+    "slice": (["f32[5,6]"], "f32[2,2] slice(p0), slice={[1:5:2], [2:4]}"),
+    "slice-empty": (["f32[5]"], "f32[0] slice(p0), slice={[3:3]}"),
+    "reverse": (["f32[2,3]"], "f32[2,3] reverse(p0), dimensions={1}"),
+    "reverse-both": (["s8[2,3]"], "s8[2,3] reverse(p0), dimensions={1,0}"),
+    "concatenate": (["f32[2,3]", "f32[2,1]", "f32[2,0]"], "f32[2,4] concatenate(p0, p1, p2), dimensions={1}"),
+    "concatenate-bf16": (["bf16[2]", "bf16[3]"], "bf16[5] concatenate(p0, p1), dimensions={0}"),
+    "select": (["pred[3]=1,0,1", "f32[3]", "f32[3]"], "f32[3] select(p0, p1, p2)"),
+    "select-one": (["pred[]=0", "f32[2,2]", "f32[2,2]"], "f32[2,2] select(p0, p1, p2)"),
+    "select-f8": (
+        ["pred[3]=0,0,1", "f8e4m3fn[3]", "f8e4m3fn[3]"],
+        "f8e4m3fn[3] select(p0, p1, p2)",
+    ),
+    "pad": (["f32[2,3]", "f32[]"], "f32[5,8] pad(p0, p1), padding=1_2x0_1_2"),
+    "pad-less": (["f32[4,5]", "f32[]"], "f32[2,6] pad(p0, p1), padding=-1_-1x-2_-1_1"),
+    "pad-mixed": (["f32[6]", "f32[]"], "f32[7] pad(p0, p1), padding=-2_3"),
+    "pad-nothing": (["f32[0]", "f32[]"], "f32[3] pad(p0, p1), padding=1_2_4"),
+    "dynamic-slice": (
+        ["f32[5,6]", "s32[]=1", "s32[]=2"],
+        "f32[2,3] dynamic-slice(p0, p1, p2), dynamic_slice_sizes={2,3}",
+    ),
+    "dynamic-slice-before": (
+        ["f32[5,6]", "s8[]=-3", "s8[]=127"],
+        "f32[2,3] dynamic-slice(p0, p1, p2), dynamic_slice_sizes={2,3}",
+    ),
+    "dynamic-slice-behind": (
+        ["f32[5]", "u32[]=4294967295"],
+        "f32[2] dynamic-slice(p0, p1), dynamic_slice_sizes={2}",
+    ),
+    "dynamic-update-slice": (
+        ["f32[5,6]", "f32[2,3]", "s32[]=1", "s32[]=5"],
+        "f32[5,6] dynamic-update-slice(p0, p1, p2, p3)",
+    ),
+    "dynamic-update-slice-outside": (
+        ["s64[4]", "s64[2]", "s64[]=-9223372036854775808"],
+        "s64[4] dynamic-update-slice(p0, p1, p2)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_parts_are_moved_as_xla_moves_them(backend: xla.Backend, name: str) -> None:
+    written, line = MOVING[name]
+    lines = [f"  p{n} = {one.partition('=')[0]} parameter({n})" for n, one in enumerate(written)]
+    text = "HloModule m\n\nENTRY e {\n" + "\n".join(lines) + f"\n  ROOT r = {line}\n}}\n"
+    program = Program(pb.HloModuleProto.FromString(xla.parse_text(text.encode())))
+    entry = program.entry
+    op = entry.ops[entry.root]
+    rng = np.random.default_rng(0)
+    values = []
+    for one, index in zip(written, entry.parameters, strict=True):
+        dtype = DTYPES[entry.ops[index].proto.shape.element_type]
+        given = one.partition("=")[2]
+        flat = np.array([int(n) for n in given.split(",")]) if given else 100 * rng.normal(size=dims_of(one))
+        values.append(flat.astype(dtype).reshape(dims_of(one)))
+    host = host_function(op, [entry.ops[o].proto.shape for o in op.operands])
+    assert host is not None
+    before = [value.tobytes() for value in values]
+    found = host(*values)
+    assert [value.tobytes() for value in values] == before
+    compiled = backend.compile(
+        SliceModule(program, ONE_DEVICE, 1).cut(entry, [entry.root], entry.parameters, [entry.root])
+    )
+    (expected,) = compiled(list(values))
     assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
     assert np.asarray(found, order="C").tobytes() == np.asarray(expected).tobytes()
