@@ -131,19 +131,28 @@ def _means(meaning: traced.Meaning, becomes: str, rounds: bool = True) -> Rewrit
     return Rewrite(lambda op, operands, out: traced.emit(op.proto, operands, out, meaning), becomes, rounds)
 
 
-def rounded_otherwise(module: pb.HloModuleProto) -> str:
-    """What is to be said of the library calls of a module that are computed as plain HLO; empty for none."""
-    targets = [
-        instruction.custom_call_target
+def remarks(module: pb.HloModuleProto) -> list[str]:
+    """What the custom calls of a module keep from being as they were in the job."""
+    calls = [
+        instruction
         for computation in module.computations
         for instruction in computation.instructions
         if instruction.opcode == "custom-call"
     ]
-    found = [target for target in targets if target in REWRITES and REWRITES[target].rounds]
-    if not found:
-        return ""
-    names = ", ".join(sorted(set(found)))
-    return f"{len(found)} library calls are computed as plain HLO, so last digits may differ: {names}"
+    said = []
+    callbacks = [call.name for call in calls if is_callback(call.custom_call_target)]
+    if callbacks:
+        said.append(f"callbacks into the job's program are never run: {_named(callbacks)}")
+    targets = [call.custom_call_target for call in calls]
+    rounded = [target for target in targets if target in REWRITES and REWRITES[target].rounds]
+    if rounded:
+        names = _named(sorted(set(rounded)))
+        said.append(f"library calls are computed as plain HLO, so last digits may differ: {names}")
+    return said
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 _MARKERS = (

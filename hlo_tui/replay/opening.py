@@ -76,9 +76,7 @@ def open_target(path: Path, member: str | None = None, room: Room | None = None)
         target = _from_proto(path)
     else:
         target = _from_text(path, loading.open_document(path, member), room or Room())
-    rounded = customcalls.rounded_otherwise(target.module)
-    if rounded:
-        target.reasons.append(rounded)
+    target.reasons += customcalls.remarks(target.module)
     return target
 
 

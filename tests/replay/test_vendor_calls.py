@@ -229,10 +229,16 @@ def test_library_calls_that_round_are_named_at_the_start(tmp_path: Path) -> None
     path = tmp_path / "m.hlo"
     path.write_text(call_text("__cublas$gemm", ["f32[4,4]", "f32[4,4]"], "f32[4,4]", "{}"))
     (reason,) = open_target(path).reasons
-    assert reason == "1 library calls are computed as plain HLO, so last digits may differ: __cublas$gemm"
+    assert reason == "library calls are computed as plain HLO, so last digits may differ: __cublas$gemm"
     for exact in ("Sharding", "TopK", "__cub$DeviceRadixSort"):
         path.write_text(call_text(exact, ["f32[4,10]"], "f32[4,10]"))
         assert open_target(path).reasons == []
+
+
+def test_callbacks_are_named_at_the_start(tmp_path: Path) -> None:
+    path = tmp_path / "m.hlo"
+    path.write_text(call_text("xla_ffi_python_cpu_callback", ["f32[4]"], "()"))
+    assert open_target(path).reasons == ["callbacks into the job's program are never run: r"]
 
 
 def test_one_table_has_every_construct_once() -> None:
