@@ -130,7 +130,7 @@ class Landmarks:
     def look(self, line: int, text: bytes) -> None:
         """Note calls, tags and elided constants of one line, after the machine has had it."""
         if TAG in text:
-            self.tagged.append(line)
+            self._tag(line)
         self.elided += text.count(ELIDED)
         if self.lines:
             for match in _CALL.finditer(text):
@@ -144,8 +144,8 @@ class Landmarks:
             line = bisect_right(starts, base + match.start(), line) - 1
             if match[1]:
                 self._note(match, first + line)
-            elif not self.tagged or self.tagged[-1] != first + line:
-                self.tagged.append(first + line)
+            else:
+                self._tag(first + line)
 
     def take_lines(self, lines: list[bytes], irregular: list[int], first: int) -> bool:
         """Add the computations of whole lines that have the usual form; False, with nothing added, where not.
@@ -200,6 +200,11 @@ class Landmarks:
         if len(self.lasts) < len(self.lines):
             self._open.append(len(self.lasts))
             self.lasts.append(self.lines[-1])
+
+    def _tag(self, line: int) -> None:
+        """Keep a line once, however many tags are on it and in however many parts it is read."""
+        if not self.tagged or self.tagged[-1] != line:
+            self.tagged.append(line)
 
     def _note(self, match: re.Match[bytes], line: int) -> None:
         code = _CODES[match[1]]

@@ -256,7 +256,8 @@ def test_blocks_and_lines_agree_on_any_order_of_ordinary_lines(lines: list[str],
 
 def test_a_line_longer_than_a_block_is_followed_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     literal = "{ " + ", ".join('"a\\"{(b"' for _ in range(100)) + " }"
-    constant = f'  c = f32[] constant({literal}), frontend_attributes={{k="v"}}\n'
+    tag = 'frontend_attributes={k="v"}'
+    constant = f"  c = f32[] constant({literal}), {tag}, x={{{'y, ' * 50}}}, {tag}\n"
     text = f"HloModule m\n\nf {{\n{constant}  d = f32[] negate(c)\n}}\n"
     monkeypatch.setattr(outline_module, "_BLOCK", 64)
     outline = outline_of(text)
