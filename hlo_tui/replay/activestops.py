@@ -53,7 +53,10 @@ class ActiveStops:
                 named = [one.reason for one in asked if one.spec.kind != "first"]
                 if named:
                     name = computation.ops[index].name
-                    rows.append({"computation": computation.name, "instruction": name, "reason": named[0]})
+                    specs = sorted({one.spec.text() for one in asked})
+                    rows.append(
+                        {"computation": computation.name, "instruction": name, "reason": named[0], "specs": specs}
+                    )  # fmt: skip
         return rows
 
     def positions(self, *more: Mapping[int, Set[int] | list[int]]) -> dict[int, set[int]]:

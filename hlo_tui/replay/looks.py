@@ -106,6 +106,7 @@ def _overview(array: Array, params: Json, _debugger: Debugger) -> Json:
         "worst": looking.worst(array),
         "distinct": looking.distinct(array),
         "size": list(array.shape),
+        "summary": summarize(array),
     }
 
 
