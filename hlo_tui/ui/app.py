@@ -10,6 +10,7 @@ from textual import events
 from textual.timer import Timer
 
 from hlo_tui.errors import HloTuiError
+from hlo_tui.hlo.visible import visible
 from hlo_tui.ui.base import BaseApp
 from hlo_tui.ui.codetext import CodeText
 from hlo_tui.ui.codeview import CodeView
@@ -238,6 +239,8 @@ class HloTuiApp(BaseApp):
             return
         if message.line is None:
             self.say(f"{message.name} is not defined in this text")
+        elif message.line == self.main.code.line:
+            self.say(f"%{message.name} is defined here; x shows who uses it")
         else:
             self.jump(message.line)
 
@@ -248,7 +251,7 @@ class HloTuiApp(BaseApp):
         if opened is None or message.number != opened.number or message.stopped:
             return
         if message.line is None:
-            self.say("not found")
+            self.say(f"not found: {visible(desk.answers.get('search', [''])[-1])}")
             return
         self.jump(message.line)
         self.say("the search began anew at the other end" if message.wrapped else "")

@@ -143,7 +143,7 @@ def standing(now: Situation) -> str | None:
     if now.replay == "none":
         return "nothing is being replayed: c begins"
     if now.elsewhere:
-        return "another module is being replayed"
+        return "something else is being replayed"
     return idle(now)
 
 

@@ -14,7 +14,7 @@ from hlo_tui.ui.opened import Opened, Want
 from hlo_tui.ui.replays import Replays
 from hlo_tui.ui.shelf import Shelf
 from hlo_tui.ui.trail import Trail
-from hlo_tui.ui.treerows import Place, TreeView, stage_name
+from hlo_tui.ui.treerows import Place, TreeView, module_title, stage_name
 from hlo_tui.ui.watching import Watch
 
 # How many of the lines typed for one purpose are kept.
@@ -100,7 +100,7 @@ class Desk:
             place=place,
             path=self.watch.path_of(place.path),
             member=place.path if in_log else None,
-            title=module.name if module is not None else "",
+            title=module_title(module) if module is not None else "",
             stage=stage_name(stage) if stage is not None else place.path.rsplit("/", 1)[-1],
         )
 

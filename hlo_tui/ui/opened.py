@@ -23,7 +23,7 @@ class Want:
         place: where it is in the dump.
         path: the file.
         member: which module in it, where it holds several.
-        title: the module's name.
+        title: the module's name and number.
         stage: the stage's name, or what else the file is.
         computation, instruction: where to put the cursor: the same as in another stage.
         line: or a line, from 0; -1 for the first tagged operation.

@@ -24,6 +24,9 @@ def _move(app: BaseApp, how: str, backward: bool = False) -> None:
         return
     target = _target(app) if how == "to" else None
     app.desk.asked = False
+    if app.main.pane == "modules" and not app.main.narrow:
+        # The keys that come next are meant for the code.
+        app.main.go("code")
     app.desk.replays.move(want, how, backward, target)
 
 
@@ -120,7 +123,7 @@ def _stops_answered(app: BaseApp, text: str) -> None:
 
 def _stops_words(new: tuple[StopSpec, ...]) -> str:
     return (
-        "stops at " + ", ".join(spec.text() for spec in new)
+        "stops in this module at " + ", ".join(spec.text() for spec in new)
         if new
         else "stops at the tags and the marked lines"
     )

@@ -26,6 +26,7 @@ from hlo_tui.ui.valuerows import (
 
 _STDERR = 4
 _LOGGED = 200
+_TAG = "To stop in each run, tag a value in the program (of an argument, the first operation on it):"
 _TAGGING = (
     "from jax.experimental.xla_metadata import set_xla_metadata",
     "y = set_xla_metadata(y, breakpoint=True)",
@@ -71,7 +72,7 @@ def build(view: ReplayView, width: int) -> list[Row]:
         return list(_before(view, width))
     rows: list[Row] = []
     if view.elsewhere:
-        rows.append(row(Span(f" replaying {view.module}; the code shows another module", "notice")))
+        rows.append(row(Span(f" replaying {view.module}; the code shows something else", "notice")))
     if state.problem is not None:
         rows += _problem(state.problem, state.stderr, width)
     if state.status == "busy":
@@ -124,10 +125,13 @@ def _before(view: ReplayView, width: int) -> Iterator[Row]:
         Span("s", "key"), Span(" step from the beginning. ", "muted"), Span("c", "key"),
         Span(" again runs to the end." if view.asked else " runs to the end.", "muted"),
     )  # fmt: skip
-    yield row(Span(" To tag a value in the program, so that each run stops there:", "muted"))
+    yield row(
+        Span(" To find the first NaN or infinity: ", "muted"), Span("B", "key"),
+        Span(" first:nonfinite", "strong"), Span(", then ", "muted"), Span("c", "key"), Span(".", "muted"),
+    )  # fmt: skip
+    yield from wrap(_TAG, width, "muted", " ")
     for line in _TAGGING:
         yield row(Span(f"   {line}", "source"))
-    yield from wrap("An argument cannot be tagged: tag the first operation on it.", width, "muted", " ")
 
 
 def _problem(problem: HloTuiError, stderr: tuple[str, ...], width: int) -> Iterator[Row]:

@@ -124,6 +124,11 @@ def parents_of(shelf: Shelf, place: Place) -> list[Node]:
     return found
 
 
+def module_title(module: Module) -> str:
+    """A module's name and number: the name alone is that of all modules that a function was compiled to."""
+    return f"{module.name} #{module.id}" if module.name and module.id is not None else module.name
+
+
 def _first_place(module: Module) -> Place | None:
     stage = first_stage(module)
     if stage is not None:
@@ -192,11 +197,12 @@ def _module(
     name = visible(module.name) or "(no name)"
     tags = shelf.tags(module)
     process = f" {module.process}" if module.process else ""
+    opened = view.shown is not None and view.shown.module == module.key and node not in view.unfolded
     if alone:
-        title = Span(name, "strong" if tags else "text")
+        title = Span(name, "accent" if opened else "strong" if tags else "text")
         right = (*_tags(tags), Span(f" {number}{process}", "count"))
     else:
-        title = Span((number or name) + process)
+        title = Span((number or name) + process, "accent" if opened else "text")
         right = (*_tags(tags), Span(f" {clock(module.mtime_ns)}", "time"))
     yield Row((Span(indent), _sign(node, view), title), right, node)
     stages = [s for s in module.stages if words and any(word in s.label.lower() for word in words)]

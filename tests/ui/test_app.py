@@ -106,7 +106,7 @@ async def test_searching_finds_marks_and_goes_around(dump):
         await app.press("slash")
         await app.type("nowhere")
         await app.press("enter")
-        await app.sees("not found")
+        await app.sees("not found: nowhere")
         await app.press("slash")
         await app.type("tuple(")
         await app.press("enter")
@@ -139,6 +139,19 @@ async def test_what_is_typed_first_takes_the_place_of_what_was_suggested(dump):
         await app.press("enter", "slash")
         await app.type("eval")
         assert app.app.main.query_one(Prompt).value == "eval"
+
+
+async def test_a_name_that_is_defined_under_the_cursor_leads_nowhere_and_says_so(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("2", "colon")
+        await app.type("limit")
+        await app.press("enter")
+        await app.until(lambda: app.app.desk.inspection.title == "limit", "at the constant")
+        line = app.line
+        await app.press("enter")
+        await app.sees("%limit is defined here; x shows who uses it")
+        assert app.line == line
 
 
 @pytest.mark.parametrize("away", ["tab", "shift+tab"])
@@ -262,7 +275,7 @@ async def test_the_palette_runs_commands_and_opens_modules(dump):
         await app.type("open jit_eval")
         await app.sees("open jit_eval #14")
         await app.press("enter")
-        await app.until(lambda: app.app.desk.wanted.title == "jit_eval", "the module is open")
+        await app.until(lambda: app.app.desk.wanted.title == "jit_eval #14", "the module is open")
 
 
 async def test_an_empty_directory_says_what_to_do(tmp_path):
@@ -293,7 +306,7 @@ async def test_a_new_module_appears_and_the_selection_stays(dump):
         dumps.write(dump, 99, name, "before_optimizations", dumps.TRAIN.replace("jit_train_step", name) * 2)
         await app.sees("jit_later")
         assert (app.line, app.app.main.modules.key) == (line, key)
-        assert app.app.desk.wanted.title == "jit_train_step"
+        assert app.app.desk.wanted.title == "jit_train_step #12"
 
 
 async def test_following_opens_what_is_new(dump):
@@ -304,7 +317,7 @@ async def test_following_opens_what_is_new(dump):
         dumps.write(
             dump, 99, "jit_later", "before_optimizations", dumps.TRAIN.replace("jit_train_step", "jit_later")
         )
-        await app.until(lambda: app.app.desk.wanted.title == "jit_later", "the new module is open")
+        await app.until(lambda: app.app.desk.wanted.title == "jit_later #99", "the new module is open")
 
 
 async def test_a_recompilation_says_why(dump):
@@ -421,14 +434,14 @@ async def test_until_somebody_touches_it_the_first_tagged_module_is_opened(tmp_p
     dumps.write(root, 1, "jit_eval", "before_optimizations", dumps.EVAL)
     async with driving(root) as app:
         await app.opened()
-        assert app.app.desk.opened.want.title == "jit_eval"
+        assert app.app.desk.opened.want.title == "jit_eval #1"
         dumps.write(root, 2, "jit_train_step", "before_optimizations", dumps.TRAIN)
-        await app.until(lambda: app.app.desk.wanted.title == "jit_train_step", "the tagged module")
+        await app.until(lambda: app.app.desk.wanted.title == "jit_train_step #2", "the tagged module")
         await app.opened()
         await app.press("down")
         dumps.write(root, 3, "jit_a_bigger_one", "before_optimizations", dumps.TRAIN * 2)
         await app.sees("jit_a_bigger")
-        assert app.app.desk.wanted.title == "jit_train_step"
+        assert app.app.desk.wanted.title == "jit_train_step #2"
 
 
 async def test_the_mouse_puts_the_cursor_on_a_name(dump):
@@ -442,7 +455,9 @@ async def test_the_mouse_puts_the_cursor_on_a_name(dump):
         assert app.app.main.code.target.name == "dot.9"
         row = next(at for at, line in enumerate(app.text.splitlines()) if "▸ jit_eval" in line)
         await app.pilot.click(offset=(4, row))
-        await app.until(lambda: app.app.desk.wanted.title == "jit_eval", "the module rests under the cursor")
+        await app.until(
+            lambda: app.app.desk.wanted.title == "jit_eval #14", "the module rests under the cursor"
+        )
 
 
 async def test_a_file_that_was_empty_is_opened_when_it_is_written(tmp_path):

@@ -51,6 +51,35 @@ async def test_continue_shows_where_it_stands_what_it_ran_and_the_value(dump):
         ]
 
 
+async def test_the_keys_after_a_move_are_meant_for_the_code(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        assert app.app.main.pane == "modules"
+        await app.press("c")
+        await app.sees("stop 1 of 1", "▶ 26 ●")
+        assert app.app.main.pane == "code"
+        await app.press("4", "c")
+        await app.sees("stop 2 of 2")
+        assert app.app.main.pane == "replay"
+
+
+async def test_a_module_without_a_tag_says_how_to_find_a_nan(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        await app.press("1", "end", "up")
+        await app.until(lambda: app.app.desk.opened.want.title == "jit_eval #14", "a module without tags")
+        await app.opened()
+        await app.press("c")
+        await app.sees("there is nothing to stop at", "B first:nonfinite, then c")
+        assert not FakeSession.made
+        await app.press("B")
+        await app.type("first:nonfinite")
+        await app.press("enter")
+        await app.sees("stops in this module at first:nonfinite")
+        await app.press("c")
+        await app.until(lambda: FakeSession.made and FakeSession.made[0].calls, "a replay")
+
+
 async def test_the_end_says_what_was_checked_and_what_is_unknown(dump):
     async with driving(dump, (120, 40), make=FakeSession) as app:
         await app.opened()
@@ -207,7 +236,7 @@ async def test_nothing_to_stop_at_says_how_to_tag_and_then_runs(dump):
         await app.press("ctrl+p")
         await app.type("open jit_eval")
         await app.press("enter")
-        await app.until(lambda: app.app.desk.opened.want.title == "jit_eval", "open")
+        await app.until(lambda: app.app.desk.opened.want.title == "jit_eval #14", "open")
         await app.opened()
         await app.press("c")
         await app.sees(
@@ -252,10 +281,10 @@ async def test_another_module_is_looked_at_while_a_replay_stands(dump):
         await app.sees("▶ 26 ●")
         app.app.main.go("modules")
         await app.press("end", "up")
-        await app.until(lambda: app.app.desk.opened.want.title == "jit_eval", "another module")
-        await app.sees("replaying jit_train_step before; the code shows another module")
+        await app.until(lambda: app.app.desk.opened.want.title == "jit_eval #14", "another module")
+        await app.sees("replaying jit_train_step #12 before; the code shows something else")
         await app.press("C")
-        await app.sees("another module is being replayed")
+        await app.sees("something else is being replayed")
         assert not FakeSession.made[0].closed
 
 
@@ -300,7 +329,9 @@ async def test_the_real_engine_steps_through_a_loop_and_survives_a_kill():
         await app.press("ctrl+p")
         await app.type("open jit_loop")
         await app.press("enter")
-        await app.until(lambda: app.app.desk.opened and app.app.desk.opened.want.title == "jit_loop", "open")
+        await app.until(
+            lambda: app.app.desk.opened and app.app.desk.opened.want.title == "jit_loop #34", "open"
+        )
         await app.opened()
         await app.press("2", "c")
         await app.sees("stop 1 of 1", "inputs snapshot, faithful")

@@ -89,6 +89,21 @@ def test_recompilations_are_one_group(tmp_path):
     assert shown[3].startswith("  ▸ #12 | ● 2 ")
 
 
+def test_the_module_that_is_read_can_be_told_from_others_of_its_name(tmp_path):
+    root = dumps.make(tmp_path / "d", helpers=0)
+    dumps.write(root, 44, "jit_train_step", "before_optimizations", dumps.TRAIN, dumps.WHEN + 60)
+    shelf = shelf_of(root)
+    group = shelf.groups[0]
+    place = Place("module_0012.jit_train_step.before_optimizations.txt", group.modules[1].key)
+    unfolded = frozenset((Node("group", group.name),))
+    marked = [
+        "".join(span.text for span in line.spans)
+        for line in build(shelf, TreeView(unfolded, shown=place), 60)
+        if any(span.role == "accent" for span in line.spans)
+    ]
+    assert marked == ["  ▸ #12"]
+
+
 def test_the_filter_looks_at_names_numbers_and_stages(tmp_path):
     shelf = shelf_of(dumps.make(tmp_path / "d"))
     assert rows(shelf, TreeView(filter="helper")) == [f"▸ jit_helper_{n} |  #2{n}" for n in range(5)]
