@@ -20,6 +20,7 @@ from hlo_tui.passes.stages import need_stages, open_stage, path_of
 PASS, CODEGEN, NONE = "pass", "codegen", "none"
 EQUAL, DIFFERS, NOT_RUN = "equal", "differs", "could not be run"
 NOT_COMPARED = "could not be compared"
+OTHER = "other dump"
 _DEVICES = re.compile(rb"\b(?:num_partitions|replica_count)=(\d{1,6})\b")
 _HEADER = 1 << 18
 
@@ -64,7 +65,8 @@ class Verdict:
         first_bad: the first stage that differs, for PASS.
         last_good: the last one before it that does not.
         instruction: the fusion whose compiled value differs from that of its instructions, for CODEGEN.
-        against: what the first stage was compared with: "recorded", "whole", or "" for neither.
+        against: what the first stage was compared with: "recorded", "whole", "" for neither; OTHER where the
+            first stage of another dump is the measure.
         difference: of the outputs: largest errors, worst elements, buckets.
         judged: the stages that were run.
         replays: how many runs that took.
@@ -98,8 +100,16 @@ class Bisection:
         options: Options,
         on_step: Callable[[str], None] = lambda _: None,
         against: tuple[Listing, Module] | None = None,
+        engine: Engine | None = None,
     ) -> None:
-        """Take a module of a dump, or with `against` one whose first stage in another dump is the measure.
+        """Take a module of a dump.
+
+        Args:
+            listing, module: the module.
+            options: how to run and compare.
+            on_step: told in words what is being done.
+            against: a module of another dump, whose first stage is the measure.
+            engine: one that is there already, and stays; else one of its own.
 
         Raises:
             HloTuiError: a module has no stage that can be read.
@@ -110,7 +120,8 @@ class Bisection:
         self._stages = need_stages(module, 1)
         self._other = None if against is None else (against[0], need_stages(against[1], 1)[0])
         self._devices = max((_devices(listing, stage) for stage in self._stages), default=1)
-        self._engine = Engine(on_step)
+        self._engine = engine or Engine(on_step)
+        self._own_engine = engine is None
         self._states: dict[int, Judged] = {}
         self._differences: dict[int, Json] = {}
         self._measure = ""
@@ -127,7 +138,8 @@ class Bisection:
             first = self._begin()
             self._search(first)
         finally:
-            self._engine.close()
+            if self._own_engine:
+                self._engine.close()
         found = self.verdict
         found.judged = [self._states[at] for at in sorted(self._states)]
         for judged in found.judged:
@@ -245,7 +257,9 @@ class Bisection:
     def _search(self, first: int) -> None:
         found = self.verdict
         differs = False
-        if found.against:
+        if self._other is not None:
+            found.against = OTHER
+        elif found.against:
             state, found.difference = self._compare(self._measure, found.against)
             if state == EQUAL:
                 return
@@ -254,11 +268,11 @@ class Bisection:
         if last is not None and self._states[last].state == DIFFERS:
             self._halve(first, last)
             return
+        if self._other is not None:
+            return
         if last is None:
             last = first
-        if not differs:
-            differs = self._whole(last)
-        if differs and last >= 0:
+        if differs or self._whole(last):
             self._codegen(last)
 
     def _last(self, first: int) -> int | None:
@@ -292,8 +306,6 @@ class Bisection:
 
     def _whole(self, last: int) -> bool:
         """Whether the last stage, compiled in one piece, gives something else than instruction by instruction."""
-        if last < 0:
-            return False
         found = self.verdict
         try:
             self._run_stage(self._listing, self._stages[last], "whole", None, "whole")

@@ -66,21 +66,27 @@ class Block:
     @cached_property
     def rows(self) -> list[bytes]:
         """The text of each instruction, in the order of the text."""
-        rows = self.text.split(b"\n")[1:-1]
-        if len(rows) == self.size and all(map(_ROW.match, rows)):
-            return rows
-        instructions = self._module.body(self._computation).instructions
-        self._instructions = tuple(map(from_instruction, instructions))
-        source = self._module.source
-        return [source.read(found.start, found.end - found.start) for found in instructions]
+        return self._rows_and_names[0]
 
     @cached_property
     def names(self) -> list[str]:
         """The name of each instruction."""
-        rows = self.rows
-        if self._instructions is not None:
-            return [parsed.name for parsed in self._instructions]
-        return [match[1].decode("utf-8", "replace") for row in rows if (match := _ROW.match(row))]
+        return self._rows_and_names[1]
+
+    @cached_property
+    def _rows_and_names(self) -> tuple[list[bytes], list[str]]:
+        rows = self.text.split(b"\n")[1:-1]
+        if len(rows) == self.size:
+            names = [
+                match[1].decode("utf-8", "replace") for match in map(_ROW.match, rows) if match is not None
+            ]
+            if len(names) == self.size:
+                return rows, names
+        instructions = self._module.body(self._computation).instructions
+        self._instructions = tuple(map(from_instruction, instructions))
+        source = self._module.source
+        rows = [source.read(found.start, found.end - found.start) for found in instructions]
+        return rows, [found.name for found in instructions]
 
     @cached_property
     def index(self) -> dict[str, int]:

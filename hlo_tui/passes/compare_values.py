@@ -29,8 +29,9 @@ def compare_values(
         on_note: told in words what is being done.
 
     Returns:
-        A row for each pair of instructions that ran in both, in the order of the run of the first stage: names, state
-        ("equal", "within", "differs", ...), errors, and a summary of each value.
+        A row for each pair of instructions that ran in both, in the order of the run of the first stage: names, how
+        they belong together, what changed in the instruction, state ("equal", "within", "differs", ...), errors, and a
+        summary of each value.
 
     Raises:
         HloTuiError: a file or the inputs cannot be used; an EngineError where XLA cannot run one of the stages.
@@ -48,7 +49,8 @@ def compare_values(
             for link in comparison.links.after(block.name, name)[:1]:
                 if link.how != ABSORBED:
                     other = [link.place.computation, link.place.name]
-                    pairs.append({"a": [block.name, name], "b": other, "how": link.how})
+                    what = [] if link.change is None else list(link.change.what)
+                    pairs.append({"a": [block.name, name], "b": other, "how": link.how, "what": what})
     devices = max(
         header.num_partitions * header.replica_count for header in (x.outline.header, y.outline.header)
     )

@@ -40,7 +40,7 @@ class Link:
     @property
     def sure(self) -> str:
         """CERTAIN, LIKELY or GUESS."""
-        if self.how == RENAMED and self.change is not None:
+        if self.how in (RENAMED, MOVED) and self.change is not None:
             return LIKELY
         return _SURE[self.how]
 

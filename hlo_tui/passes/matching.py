@@ -59,7 +59,8 @@ class Matching:
         if self.trusted:
             self._by_name(lambda _a, _b: True)
             for _ in range(_ROUNDS):
-                self._part()
+                if not self._part():
+                    break
         self._wrappings()
 
     def _free(self, side: int) -> list[Node]:
@@ -257,8 +258,12 @@ class Matching:
                 if others and self._may(node, others[-1]):
                     self._join(node, others[-1])
 
-    def _part(self) -> None:
-        """Part pairs of other names that do not do the same: where names stay, the new name is a new instruction."""
+    def _part(self) -> bool:
+        """Part pairs of other names that do not do the same: where names stay, the new name is a new instruction.
+
+        Gives whether any was: then what uses it may not do the same any more.
+        """
+        parted = False
         for a in self._a.nodes:
             b = a.partner
             if b is None or a.passes is not None or a.name == b.name:
@@ -267,6 +272,8 @@ class Matching:
             if not alike or not all(map(same_source, a.sources, b.sources)):
                 a.partner = b.partner = None
                 a.instead, b.instead = b, a
+                parted = True
+        return parted
 
     # Wrappings.
 

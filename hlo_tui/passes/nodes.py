@@ -25,8 +25,8 @@ _USUAL = re.compile(
     r"\(([\w.\-%, ]*+)\)(?:, (.*+))?+\s*+",
     re.S,
 )
-# An attribute without brackets in brackets, and with one string at most.
-_ATTRIBUTE = re.compile(r'([\w\-]++)=(\{[^{}"]*+(?:"[^"\\]*+"[^{}"]*+)?+\}|[^,{}"\s]++)(?:, |\Z)')
+# An attribute without brackets in brackets, and without escapes in strings.
+_ATTRIBUTE = re.compile(r'([\w\-]++)=(\{[^{}"]*+(?:"[^"\\]*+"[^{}"]*+)*+\}|[^,{}"\s]++)(?:, |\Z)')
 _LAST_FRAME = re.compile(r" stack_frame_id=(\d{1,18})\}\Z")
 _CALL_ATTRIBUTES = frozenset(CALL_ATTRIBUTES)
 _NO_OPERANDS = frozenset(("constant", "parameter", "iota"))

@@ -20,6 +20,7 @@ class Node:
     """One instruction in a comparison.
 
     Attributes:
+        name: of the instruction.
         parsed: its text taken apart.
         block: the computation that it is in.
         sources: where its operands come from, wrappings seen through: a node, or text for what is the same in
@@ -38,12 +39,12 @@ class Node:
     """
 
     __slots__ = (
-        "block", "caller", "digest", "given", "instead", "merged", "parsed", "partner", "passes", "places", "plain",
-        "sources",
-        "users", "waiting",
+        "block", "caller", "digest", "given", "instead", "merged", "name", "parsed", "partner",
+        "passes", "places", "plain", "sources", "users", "waiting",
     )  # fmt: skip
 
     def __init__(self, parsed: Parsed, block: Block) -> None:
+        self.name = parsed.name
         self.parsed = parsed
         self.block = block
         self.sources: tuple[Node | str, ...] = ()
@@ -58,11 +59,6 @@ class Node:
         self.passes: Node | str | None = None
         self.waiting = 0
         self.plain = parsed.opcode not in _MAY_PASS
-
-    @property
-    def name(self) -> str:
-        """The instruction's name."""
-        return self.parsed.name
 
     @property
     def free(self) -> bool:
@@ -129,9 +125,8 @@ class Side:
         while waiting:
             block = waiting.pop()
             inside = self._inside[block.name] = {}
-            for place, name in enumerate(block.names):
-                if block is main and name in self._common:
-                    continue
+            common = self._common if block is main else frozenset()
+            for place, name in [named for named in enumerate(block.names) if named[1] not in common]:
                 parsed = block.parsed(place)
                 if parsed is None:
                     continue
