@@ -23,15 +23,16 @@ COMMANDS = (
 )  # fmt: skip
 _SCREEN = """hlo-tui PATH opens the screen on a dump directory or one file; the commands do without a screen:
 
-  hlo-tui list DIR            modules, stages, passes, side files
-  hlo-tui show FILE [NAME]    outline, or one instruction
-  hlo-tui replay FILE         run a module: stops and values
-  hlo-tui tags PATH           tagged operations, and which survive where
-  hlo-tui passes DIR MODULE   what each pass changed; without MODULE where compile time went
-  hlo-tui diff A B            two stages, modules or dumps, by structure
-  hlo-tui recompiles DIR      why functions were compiled again
-  hlo-tui bisect DIR MODULE   the first pass whose outputs differ
-  hlo-tui demo                run a tagged JAX program and open the screen on its dump
+  hlo-tui list DIR               modules, stages, passes, side files
+  hlo-tui show FILE [NAME]       outline, or one instruction
+  hlo-tui replay FILE            run a module: stops and values; or DIR MODULE
+  hlo-tui executions DIR MODULE  the health of each recorded run: finite or not
+  hlo-tui tags PATH              tagged operations, and which survive where
+  hlo-tui passes DIR MODULE      what each pass changed; without MODULE where compile time went
+  hlo-tui diff A B               two stages, modules or dumps, by structure
+  hlo-tui recompiles DIR         why functions were compiled again
+  hlo-tui bisect DIR MODULE      the first pass whose outputs differ
+  hlo-tui demo                   run a tagged JAX program and open the screen on its dump
 """
 
 

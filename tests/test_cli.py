@@ -116,6 +116,36 @@ def test_without_a_tag_it_says_how_to_tag() -> None:
     assert "arguments cannot be tagged" in done.stderr
 
 
+def test_a_module_of_a_dump_is_run_by_its_name_and_its_first_nan_is_found() -> None:
+    done = run("replay", REPLAY, "jit_reaching")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (
+        0,
+        run("replay", program("reaching")).stdout.splitlines()[0],
+    )
+    assert "--break first:nonfinite" in done.stderr
+    found = run("replay", "--break", "first:nonfinite", REPLAY, "#26")
+    assert "it begins here, and reaches an output" in found.stdout
+    assert "first:nonfinite" not in found.stderr
+    masked = run("replay", "--break", "first:nonfinite", REPLAY, "jit_masked")
+    assert "it begins here, and is masked: no output depends on it" in masked.stdout
+    assert "not finite" not in run("replay", REPLAY, "jit_product").stderr
+
+
+@pytest.mark.parametrize("arguments", [("d",), ("d", "jit_nowhere"), ("file", "jit_product")])
+def test_what_is_no_module_of_a_directory_is_said(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / program("product").name).write_bytes(program("product").read_bytes())
+    (tmp_path / "file").write_bytes(program("product").read_bytes())
+    done = run("replay", tmp_path / arguments[0], *arguments[1:])
+    assert (done.returncode, done.stdout) == (2, "")
+    said = {
+        "d": "hlo-tui replay DIR MODULE",
+        "jit_nowhere": "there are: jit_product",
+        "jit_product": "this is no directory",
+    }
+    assert said[arguments[-1]] in done.stderr
+
+
 def test_a_result_that_differs_from_the_recorded_one_is_exit_code_1(tmp_path: Path) -> None:
     from hlo_tui.hlo.schema import hlo_pb2 as pb
 

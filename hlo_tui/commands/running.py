@@ -12,7 +12,12 @@ from hlo_tui.replay import arguments
 
 
 def replay(parsed: argparse.Namespace) -> int:
-    return run_headless(arguments.options(parsed), parsed.stops, parsed.json, parsed.save_crash)
+    path = None
+    if parsed.module is not None:
+        from hlo_tui.dump import choosing, listing
+
+        path = choosing.first_file(listing.load(parsed.path), parsed.module)
+    return run_headless(arguments.options(parsed, path), parsed.stops, parsed.json, parsed.save_crash)
 
 
 def run_headless(options: Any, stops: list[str] | None, as_json: bool, save_crash: Path | None = None) -> int:

@@ -31,6 +31,21 @@ def find_module(listing: Listing, wanted: str) -> Module:
     return max(found, key=lambda module: (len(module.executions) > 0, len(module.stages), module.mtime_ns))
 
 
+def first_file(listing: Listing, wanted: str) -> Path:
+    """The file of a module's first stage.
+
+    Raises:
+        HloTuiError: there is no such module, it has no stage, or this is no directory.
+    """
+    if not Path(listing.root).is_dir():
+        hint = "leave MODULE out; --member says which module is meant, where a file holds several"
+        raise HloTuiError("this is no directory", visible(listing.root), hint)
+    module = find_module(listing, wanted)
+    if not module.stages:
+        raise HloTuiError(f"no stage of {visible(module.name)} was dumped", visible(listing.root))
+    return Path(listing.root) / module.stages[0].main.path
+
+
 def snapshots(listing: Listing, wanted: str) -> list[Path]:
     """The snapshots of a module's executions, the oldest first.
 

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 def of_command(parser: argparse.ArgumentParser) -> None:
     """What `hlo-tui replay` takes."""
-    parser.add_argument("path", type=Path, metavar="FILE")
+    parser.add_argument("path", type=Path, metavar="PATH", help="a file, or with MODULE a dump directory")
+    parser.add_argument(
+        "module", nargs="?", metavar="MODULE", help="a module's name, or #NUMBER: its first stage is run"
+    )
     parser.add_argument("--member", help="which module, where the file holds several")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument(
@@ -20,7 +23,8 @@ def of_command(parser: argparse.ArgumentParser) -> None:
         dest="stops",
         action="append",
         metavar="SPEC",
-        help="stop at NAME, COMPUTATION/NAME, op:OPCODE, name:REGEX or line:FILE:N instead of at the tags",
+        help="stop at NAME, COMPUTATION/NAME, op:OPCODE, name:REGEX, line:FILE:N, tag:KEY=VALUE or "
+        "first:nonfinite (first:nan, first:inf) instead of at the tags",
     )
     parser.add_argument(
         "--supply",
@@ -88,12 +92,12 @@ def _of_limits(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def options(parsed: argparse.Namespace) -> Options:
-    """How a module is to be run, from what `hlo-tui replay` was given."""
+def options(parsed: argparse.Namespace, path: Path | None = None) -> Options:
+    """How a module is to be run, from what `hlo-tui replay` was given; `path` where that is another file."""
     from hlo_tui.replay.state import Options
 
     return Options(
-        parsed.path,
+        path or parsed.path,
         member=parsed.member,
         inputs=parsed.inputs,
         seed=parsed.seed,

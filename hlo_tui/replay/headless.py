@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,10 @@ class Replay:
                 number += 1
                 yield from _lines(number, state.current)
             assert state.end is not None
+            if all(spec.kind != "first" for spec in self._specs) and _not_finite(state.end["outputs"]):
+                self.warnings.append(
+                    "an output is not finite: --break first:nonfinite stops where that begins"
+                )
             if "differs" in (state.end["self_check"], state.end["recorded"]):
                 self.exit_code = 1
             yield _public(state.end)
@@ -139,6 +143,14 @@ def _lines(number: int, stop: Stop) -> Iterator[Json]:
         yield {**event, "partition": partition, "value": summary}
 
 
+def _not_finite(summaries: Iterable[Json]) -> bool:
+    """Whether one of several values has a NaN or an infinity."""
+    return any(
+        _not_finite(one["tuple"]) if "tuple" in one else bool(one.get("nan") or one.get("inf"))
+        for one in summaries
+    )
+
+
 def _public(event: Json) -> Json:
     return {name: value for name, value in event.items() if name not in ("position", "key")}
 
@@ -182,7 +194,8 @@ def _stop_words(event: Json) -> list[str]:
     if "nonfinite" in event:
         found = event["nonfinite"]
         reach = "reaches an output" if found["reaches_output"] else "is masked: no output depends on it"
-        lines.append(f"  not finite here, finite in the operands; from {found['cause']}; it {reach}")
+        where = "begins here" if found["cause"] == "computed" else f"begins here, from {found['cause']}"
+        lines.append(f"  it {where}, and {reach}")
     return lines
 
 
@@ -241,5 +254,5 @@ def check_options(options: Options) -> None:
         raise HloTuiError(
             "this is a directory",
             visible(str(options.path)),
-            "give one of the files in it, as hlo-tui list DIR shows them",
+            "hlo-tui replay DIR MODULE runs one of the modules that hlo-tui list DIR shows",
         )
