@@ -14,12 +14,9 @@ from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.loading import open_document
 from hlo_tui.hlo.visible import visible
 from hlo_tui.passes.blocks import Reader, Text
-from hlo_tui.passes.changes import ATTRIBUTES, Diff, Place, Row, Swallowed, fold
+from hlo_tui.passes.changes import Diff, Place, Row, Swallowed, fold
 from hlo_tui.passes.compare import Comparison
-from hlo_tui.passes.nodes import LAYOUT, NOTES
 
-# What can be left out of sight: all of these, and any attribute by its key.
-HIDEABLE = (LAYOUT, *sorted(NOTES), ATTRIBUTES)
 _ROWS = 60
 _NAMES = 4
 
