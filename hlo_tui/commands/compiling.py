@@ -11,11 +11,11 @@ def tags(parsed: argparse.Namespace) -> int:
     from hlo_tui.dump import choosing, listing
     from hlo_tui.passes import tags
 
-    if not parsed.path.is_dir():
+    dump = listing.load(parsed.path)
+    if parsed.member or not (dump.log or parsed.path.is_dir()):
         single = tags.file_tags(parsed.path, parsed.member)
         print(json.dumps(tags.file_json(single)) if parsed.json else tags.file_text(single))
         return 0
-    dump = listing.load(parsed.path)
     modules = [choosing.find_module(dump, parsed.module)] if parsed.module else tags.tagged_modules(dump)
     found = [tags.survival(dump, module) for module in modules]
     print(json.dumps(tags.to_json(found)) if parsed.json else tags.to_text(found))
