@@ -143,7 +143,7 @@ def _tag_rows(module: Module) -> list[str]:
         where = f"   {tag.file}:{tag.line}" if tag.file else ""
         what = f"{tag.opcode} {tag.instruction} in {tag.computation}"
         rows.append(f"  {_cut(_tag(tag.key, tag.value)):<24} {_cut(what + where)}")
-    return rows + _more(len(tags))
+    return rows + _more(len(tags), ": hlo-tui tags FILE lists all")
 
 
 def _computation_rows(outline: Outline) -> list[str]:
@@ -169,7 +169,7 @@ def _name(computation: Computation) -> str:
     return _cut(computation.name) or "(no head)"
 
 
-def _more(count: int, how: str = "") -> list[str]:
+def _more(count: int, how: str) -> list[str]:
     return [f"  ... {count - _ROWS:,} more{how}"] if count > _ROWS else []
 
 
