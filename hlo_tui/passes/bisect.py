@@ -65,6 +65,7 @@ class Verdict:
         first_bad: the first stage that differs, for PASS.
         last_good: the last one before it that does not.
         instruction: the fusion whose compiled value differs from that of its instructions, for CODEGEN.
+        fusions: all such fusions, each with its computation and how the two values differ.
         against: what the first stage was compared with: "recorded", "whole", "" for neither; OTHER where the
             first stage of another dump is the measure.
         difference: of the outputs: largest errors, worst elements, buckets.
@@ -80,6 +81,7 @@ class Verdict:
     first_bad: Stage | None = None
     last_good: Stage | None = None
     instruction: str | None = None
+    fusions: list[Json] = field(default_factory=list)
     against: str = ""
     difference: Json = field(default_factory=dict)
     judged: list[Judged] = field(default_factory=list)
@@ -337,9 +339,9 @@ class Bisection:
         except HloTuiError as error:
             found.not_checked.append(f"the fusions of {stage.label}: {_one_line(error)}")
             return
-        if answer["differing"]:
-            guilty = answer["differing"][0]
-            found.instruction = guilty["instruction"]
+        found.fusions = answer["differing"]
+        if found.fusions:
+            found.instruction = found.fusions[0]["instruction"]
         else:
             found.not_checked.append(
                 f"none of {answer['looked_at']} fusions differs from its instructions on this machine: "

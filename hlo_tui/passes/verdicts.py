@@ -40,6 +40,7 @@ def to_json(module: str, verdict: Verdict, changed: Found | None) -> Json:
         "verdict": verdict.verdict,
         "first_bad": None if verdict.first_bad is None else _stage_json(verdict.first_bad),
         "instruction": verdict.instruction,
+        "fusions": verdict.fusions,
         "replays": verdict.replays,
         "max_abs": difference.get("max_abs", 0.0),
         "max_rel": difference.get("max_rel", 0.0),
@@ -83,8 +84,11 @@ def _changes_json(changed: Found) -> Json:
 def to_text(module: str, verdict: Verdict, changed: Found | None) -> str:
     """The verdict for people."""
     lines = [f"{module}: {_headline(verdict)}", *_values(verdict)]
+    for fusion in verdict.fusions:
+        lines.append(f"{fusion['instruction']} in {fusion['computation']}, on the same operands:")
+        lines += [f"  element {one['element']}: {one['a']}, compiled {one['b']}" for one in fusion["worst"]]
     if changed is not None:
-        lines += ["", "what that pass changed", *diff.to_text(changed).splitlines()[3 : 3 + _SHOWN]]
+        lines += ["", "what that pass changed", *diff.to_text(changed).splitlines()[: 3 + _SHOWN]]
     lines += ["", *_exonerated(verdict), *_limits(verdict)]
     return "\n".join(visible(line) for line in lines)
 

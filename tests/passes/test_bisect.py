@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ from tests.corpus import corpus_dir
 from tests.passes.dumped import PASSES, opened
 
 Json = dict[str, Any]
+# The code generator that multiplies before it takes a maximum was mended with 0.12: there the recorded result still
+# differs, and no fusion does.
+MENDED = tuple(map(int, version("jaxlib").split(".")[:2])) >= (0, 12)
 
 
 def found(name: str, directory: Path = PASSES, **options: Any) -> Verdict:
@@ -58,8 +62,14 @@ def test_the_simplifier_that_takes_log_of_exp_away_is_named() -> None:
 def test_the_fusion_that_the_code_generator_gets_wrong_is_named() -> None:
     verdict = found("jit_scaled")
     assert (verdict.verdict, verdict.first_bad) == (CODEGEN, None)
-    assert verdict.instruction == "subtract_exponential_fusion"
+    assert verdict.instruction == (None if MENDED else "subtract_exponential_fusion")
     assert verdict.difference["nan_only"]
+    if MENDED:
+        assert any("on this machine" in note for note in verdict.not_checked)
+        return
+    (fusion,) = verdict.fusions
+    assert fusion["instruction"] == verdict.instruction
+    assert "compiled" in verdicts.to_text("jit_scaled", verdict, None)
     assert {judged.state for judged in verdict.judged} == {EQUAL}
 
 
@@ -110,6 +120,7 @@ def test_the_command_gives_the_contract() -> None:
     assert "the pass algsimp of simplification (step 0006)" in text
     assert "element 1: inf became 89.0" in text
     assert "are cleared" in text
+    assert text.count(".jit_inverse.000") == 2
     assert command(PASSES, "jit_tagged").returncode == 0
     assert command(PASSES, "jit_inverse", "--output", "3").returncode == 2
     assert command(PASSES, "jit_nothing").returncode == 2
@@ -130,7 +141,7 @@ def test_real_reports(report: str, kind: str, step: int | None, instruction: str
     (snapshot,) = (root / f"jax0102-bug-{report}-snapshots_all").glob(f"*.{name}.snapshot.*.pb")
     dump, module = opened(name, root / f"jax0102-bug-{report}-passes")
     verdict = Bisection(dump, module, Options(inputs=str(snapshot))).run()
-    assert (verdict.verdict, verdict.instruction) == (kind, instruction)
+    assert (verdict.verdict, verdict.instruction) == (kind, None if MENDED else instruction)
     assert (None if verdict.first_bad is None else verdict.first_bad.point.step) == step
     assert verdict.replays <= budget(len(readable_stages(module)))
     if step is not None:
