@@ -52,8 +52,9 @@ class Checks:
             return "values were changed by hand"
         if evaluator.supplies.used:
             return "values were supplied"
-        if Doing(Phase.CHECK, evaluator.program.entry.name).key() in evaluator.refused:
-            return "XLA ended the process on the whole module"
+        why = evaluator.refused.get(Doing(Phase.CHECK, evaluator.program.entry.name).key())
+        if why is not None:
+            return f"the whole module is not run again: {why}"
         if any(op.opcode in DRAWN for c in evaluator.program.reachable() for op in c.ops):
             return "a second run draws other random numbers"
         if find_unknown(outputs) is not None or evaluator.unknown:

@@ -223,7 +223,7 @@ class Debugger:
     def supply(self, supplies: Supplies) -> Json:
         """Take what the person gives in the place of what cannot be computed; the replay stays where it is."""
         self.evaluator.supply(supplies)
-        self._checks = Checks(self.evaluator, self.inputs)
+        self._checks = Checks(self.evaluator, self.inputs, lambda: self.room)
         self._fresh_frames()
         return self.here()
 

@@ -35,6 +35,16 @@ class Lessons:
     threads: int = _threads()
     stored: bool = True
 
+    def without_check(self, doing: list[Doing], why: str) -> Lessons:
+        """The lessons after the worker was ended from here: the check at the end is the only thing to leave out.
+
+        Args:
+            doing: what each thread of the worker was doing.
+            why: the reason.
+        """
+        checks = [one for one in doing if one.phase is Phase.CHECK]
+        return replace(self, refused=(*self.refused, *((*one.key(), why) for one in checks)))
+
     def learn(self, doing: list[Doing], status: int) -> tuple[Lessons, str]:
         """The lessons after a death, and in words what is new; no words where nothing can be learned.
 

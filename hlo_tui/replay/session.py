@@ -357,6 +357,7 @@ class Session(ValueCommands):
         """Why the worker is gone; what can be learned from it is."""
         what = self._state.activity or "waiting"
         if client.ended:
+            self._lessons = self._lessons.without_check(client.doing(), client.ended)
             return EngineError("the engine was ended", f"{client.ended}, while {what}", _STARTS_AGAIN)
         message = f"{describe_exit(status)} while {what}"
         if status in OWN_FAULT:

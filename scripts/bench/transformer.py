@@ -4,9 +4,9 @@
 usage: transformer.py [LAYERS] [GRAIN]      LAYERS: how many (default 200); GRAIN: whole, unit (default) or body
 
 The step is made twice, with its layers one after the other and with a loop over them, and replayed as it is before
-and after optimisation. Every measurement is a process of its own; ratios are between measurements of one run. "Cold"
-has nothing compiled, "warm" has what the cold replay left on disk. A step is the time from one stop to the next
-while nothing is compiled.
+and after optimisation; the plain compile is of what is before. Every measurement is a process of its own; ratios (x) are
+between measurements of one run. "Cold" has nothing compiled, "warm" has what the cold replay left on disk. A step is
+the time from one stop to the next while nothing is compiled.
 """
 
 from __future__ import annotations
@@ -172,11 +172,13 @@ def main(layers: int, grain: str) -> None:
             subprocess.run(
                 [sys.executable, __file__, "--make", variant, str(layers)], env=environment, check=True
             )
+            (path,) = directory.glob(f"*train_step.{STAGES[0]}.txt")
+            plain = child(Path(scratch), "plain", str(path), grain)
             for stage in STAGES:
                 (path,) = directory.glob(f"*train_step.{stage}.txt")
                 cache = Path(scratch) / f"cache-{variant}-{stage}"
-                found = [child(cache, what, str(path), grain) for what in ("plain", "cold", "warm")]
-                report(f"{variant}, {stage}, {layers} layers, {grain} grain", *found)
+                cold, warm = (child(cache, what, str(path), grain) for what in ("cold", "warm"))
+                report(f"{variant}, {stage}, {layers} layers, {grain} grain", plain, cold, warm)
 
 
 if __name__ == "__main__":

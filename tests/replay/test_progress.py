@@ -12,7 +12,7 @@ from hlo_tui.replay.atwork import NOTHING, SIZE, SLOTS, Board, Doing, Phase
 from hlo_tui.replay.lessons import Lessons
 from hlo_tui.replay.progress import Progress, Words
 from hlo_tui.replay.stopspec import parse_spec
-from tests.replay.conftest import Open, program_file
+from tests.replay.conftest import Open, forward, program_file
 from tests.replay.sessions import go, opened
 
 DOT = Doing(Phase.RUN, "main", "dot.4")
@@ -96,6 +96,23 @@ def test_from_the_parser_nothing_can_be_learned() -> None:
     after, words = before.learn([Doing(Phase.PARSE)], -6)
     assert after == before
     assert "parser" in words
+
+
+def test_what_was_ended_from_here_leaves_out_only_the_check() -> None:
+    before = Lessons(threads=2)
+    check = Doing(Phase.CHECK, "main")
+    assert before.without_check([DOT], "interrupted") == before
+    after = before.without_check([check], "interrupted")
+    assert after.refused == ((*check.key(), "interrupted"),)
+
+
+def test_a_check_that_was_ended_is_not_tried_again(debug: Open) -> None:
+    debugger = debug(program_file("product"))
+    key = Doing(Phase.CHECK, debugger.program.entry.name).key()
+    debugger.evaluator.refused[key] = "it took more than 600 s"
+    *_, end = forward(debugger)
+    assert end["self_check"] == "skipped"
+    assert "it took more than 600 s" in end["self_check_reason"]
 
 
 # Messages.
