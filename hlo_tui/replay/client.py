@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -123,6 +124,9 @@ class Client:
                 self._on_message(message)
         except Closed:
             pass
+        except Exception:
+            # The border: whoever listens failed, and would wait for ever for an answer that is lost.
+            self._stderr.extend(traceback.format_exc().splitlines())
         self.kill()
         status = self._process.wait()
         self._guard.stop()

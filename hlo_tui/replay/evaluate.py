@@ -303,6 +303,7 @@ class Evaluator:
     def _compiled_step(self, computation: Computation, op: Op, compiled: Slice) -> Step:
         live_in = sorted(set(op.operands))
         put, mark = self.backend.put, self.board.mark
+        keep = self.backend.replicas == 1
         record = Doing(Phase.RUN, computation.name, op.name).record()
 
         def step(frame: Frame) -> Any:
@@ -312,7 +313,9 @@ class Evaluator:
                 value = env[o]
                 if isinstance(value, np.ndarray):
                     # The device's form is kept, so that the next user of the value does not move it again.
-                    value = env[o] = put(value)
+                    value = put(value)
+                    if keep:
+                        env[o] = value
                 elif isinstance(value, Unknown):
                     return value
                 elif isinstance(value, tuple):

@@ -123,7 +123,12 @@ def _concatenate(op: Op, _shapes: Sequence[pb.ShapeProto]) -> Function:
 
 def _select(op: Op, _shapes: Sequence[pb.ShapeProto]) -> Function:
     target = tuple(op.proto.shape.dimensions)
-    return lambda which, yes, no: np.where(which, yes, no).reshape(target)
+
+    def select(which: Array, yes: Array, no: Array) -> Array:
+        chosen: Array = np.where(which, yes, no)
+        return chosen.reshape(target)
+
+    return select
 
 
 def _pad(op: Op, _shapes: Sequence[pb.ShapeProto]) -> Function:

@@ -90,7 +90,7 @@ def _unknown(debugger: Debugger, _: Json) -> Json:
                 "operands": len(op.operands),
                 "reason": unknown[computation.name, op.name],
             }
-            for computation in reversed(debugger.program.reachable())
+            for computation in reversed(list(debugger.program.reachable()))
             for op in computation.ops
             if (computation.name, op.name) in unknown
         ]

@@ -74,7 +74,7 @@ def parse_text(text: bytes) -> bytes:
     from jaxlib import _hlo
 
     try:
-        module = _hlo.hlo_module_from_text(text.decode("utf-8", "surrogateescape"))
+        module = _hlo.hlo_module_from_text(text.rstrip(b"\0").decode("utf-8", "replace"))
     except (RuntimeError, ValueError, UnicodeError) as error:
         raise EngineError("XLA's parser does not accept this text", _first_lines(error), "") from error
     return bytes(module.as_serialized_hlo_module_proto())

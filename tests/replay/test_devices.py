@@ -176,3 +176,48 @@ def test_collectives_over_four_partitions(tmp_path: Path) -> None:
     assert found["part"] == [halves[p % 2] for p in range(4)]
     assert found["id"] == [[0], [1], [2], [3]]
     assert events[-1]["self_check"] == "match"
+
+
+MANUAL = """
+HloModule bordered, num_partitions=4, frontend_attributes={xla.sdy.meshes={mesh = #sdy.mesh<["a"=4]>}}
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+
+region {
+  x = f32[2] parameter(0)
+  i = f32[2] constant({1, 2})
+  y = f32[2] multiply(x, i)
+  ROOT s = f32[2] all-reduce(y), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=add
+}
+
+ENTRY main {
+  x = f32[8] parameter(0)
+  t = f32[2] custom-call(x), custom_call_target="xla.sdy.GlobalToLocalShape", custom_call_has_side_effect=true,
+    frontend_attributes={xla.sdy.in_shardings="#sdy.sharding_per_value<[<@mesh, [{\\"a\\"}]>]>",
+    xla.sdy.manual_axes="#sdy<manual_axes{\\"a\\"}>"}
+  r = f32[2] call(t), to_apply=region
+  ROOT g = f32[8] custom-call(r), custom_call_target="xla.sdy.LocalToGlobalShape", custom_call_has_side_effect=true,
+    frontend_attributes={xla.sdy.out_shardings="#sdy.sharding_per_value<[<@mesh, [{\\"a\\"}]>]>",
+    xla.sdy.manual_axes="#sdy<manual_axes{\\"a\\"}>"}
+}
+"""
+
+
+@pytest.mark.parametrize("grain", ["whole", "unit", "body"])
+def test_a_manual_region_over_four_devices(tmp_path: Path, grain: str) -> None:
+    x = np.arange(8, dtype=np.float32)
+    np.savez(tmp_path / "in.npz", x=x)
+    (tmp_path / "manual.txt").write_text(MANUAL)
+    options = ["--inputs", str(tmp_path / "in.npz"), "--grain", grain, "--break", "region/y"]
+    command = [sys.executable, "-m", "hlo_tui", "replay", "--json", *options, str(tmp_path / "manual.txt")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    *stops, end = (json.loads(line) for line in done.stdout.splitlines()[1:])
+    tiles = x.reshape(4, 2) * np.array([1, 2], np.float32)
+    assert [stop["value"]["first"] for stop in stops] == tiles.tolist()
+    assert end["outputs"][0]["first"] == np.tile(tiles.sum(0), 4).tolist()
+    assert end["self_check"] == "match"

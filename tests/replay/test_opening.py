@@ -123,3 +123,13 @@ def test_a_pickle_is_not_read(debug: Open, tmp_path: Path) -> None:
     np.savez(tmp_path / "in.npz", x=np.array([{"a": 1}], dtype=object))
     with pytest.raises(HloTuiError, match="cannot be read"):
         debug(program_file("product"), inputs=str(tmp_path / "in.npz"))
+
+
+def test_bytes_that_are_no_text_do_not_end_the_engine(debug: Open, tmp_path: Path) -> None:
+    path = tmp_path / "bytes.txt"
+    path.write_bytes(
+        b'HloModule m\n\nENTRY e {\n  ROOT x = f32[] parameter(0), metadata={op_name="\xff\xfe"}\n}\n'
+        + b"\0" * 9
+    )
+    (end,) = forward(debug(path, inputs="ones"))
+    assert end["outputs"][0]["first"] == [1.0]
