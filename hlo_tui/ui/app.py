@@ -195,7 +195,10 @@ class HloTuiApp(BaseApp):
         desk.text.scanned()
         self.main.code.resized()
         self.main.code.go_to(message.line, center=True)
-        self.mark(follow=desk.replays.is_of(message.opened) and message.opened.want.line == -1)
+        desk.arrived, want = message.line, message.opened.want
+        self.mark(follow=desk.replays.is_of(message.opened) and want.line == -1 and want.beside is None)
+        if message.words:
+            self.say(message.words)
         self.shown.everything(self.situation())
         if desk.later:
             self.action_command(desk.later)
@@ -296,7 +299,7 @@ class HloTuiApp(BaseApp):
             if here:
                 self.mark(follow=moved)
             elif moved:
-                self.open(replace(replays.want, line=-1))
+                self.open(replace(replays.want, line=-1, computation="", instruction="", beside=None))
         if self.screen is not self.main:
             from hlo_tui.ui.valuescreen import ValueScreen
 

@@ -60,15 +60,13 @@ def _stage_next(app: BaseApp) -> None:
 
 
 def _stage(app: BaseApp, way: int) -> None:
-    desk = app.desk
-    place = desk.stage_beside(way)
-    here = desk.here(app.main.code.line)
+    place = app.desk.stage_beside(way)
+    here = app.here()
     if place is None:
         return
-    want = desk.want(place)
-    if here is not None and desk.inspection is not None:
-        want = replace(want, computation=here.computation, instruction=here.instruction)
-    app.open(want)
+    if here is not None and app.desk.opened is not None and app.desk.opened.scanned:
+        app.desk.trail.leave(here)
+    app.open(app.desk.same_place(place, app.main.code.line))
     reveal(app, place)
 
 

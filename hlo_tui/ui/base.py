@@ -188,7 +188,7 @@ class BaseApp(App[None], inherit_bindings=False):
         if self.desk.wanted is not None and key_of(self.desk.wanted) == key_of(spot.want):
             self.main.code.go_to(spot.line, center=True)
         else:
-            self.open(replace(spot.want, line=spot.line, instruction="", computation=""))
+            self.open(replace(spot.want, line=spot.line, instruction="", computation="", beside=None))
 
     def now(self) -> float:
         """The clock that a replay's activity is measured with."""

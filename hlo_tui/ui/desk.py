@@ -10,7 +10,7 @@ from hlo_tui.errors import HloTuiError
 from hlo_tui.ui.codetext import CodeText
 from hlo_tui.ui.commands import Situation
 from hlo_tui.ui.marks import Marks
-from hlo_tui.ui.opened import Opened, Want
+from hlo_tui.ui.opened import Beside, Opened, Want
 from hlo_tui.ui.replays import Replays
 from hlo_tui.ui.shelf import Shelf
 from hlo_tui.ui.trail import Trail
@@ -52,6 +52,7 @@ class Desk:
         leaving: whether ctrl+c was pressed once with nothing under way.
         later: the command to run when the file has been read, empty for none.
         answers: what was typed so far when asked for something, by purpose, oldest first.
+        arrived: the line (from 0) at which the open file was begun.
         touched: whether the person has done anything yet; until then what is most worth it is opened.
     """
 
@@ -78,6 +79,7 @@ class Desk:
     leaving: bool = False
     later: str = ""
     answers: dict[str, list[str]] = field(default_factory=dict)
+    arrived: int = -1
     touched: bool = False
 
     def answered(self, purpose: str, text: str) -> None:
@@ -124,14 +126,43 @@ class Desk:
         stage = module.stages[at]
         return Place(stage.main.path, module.key, stage.label)
 
+    def same_place(self, place: Place, line: int) -> Want:
+        """How to open another stage of the module that is open at what the cursor is on here."""
+        want, here = self.want(place), self.wanted
+        if here is None:
+            return want
+        known, before = here.place.label, here.beside.label if here.beside is not None else here.place.label
+        if (
+            self.opened is not None
+            and self.opened.want is here
+            and not (line == self.arrived and place.label == before)
+        ):
+            found = self.inspection if self.inspected == line else None
+            computation = found.computation if found is not None else ""
+            name = found.title if found is not None and found.kind == "instruction" else ""
+        else:
+            # One stage after the other, faster than they are read, or back again: the place where that began.
+            computation, name, known = here.computation, here.instruction, before
+        return replace(want, computation=computation, instruction=name, beside=self._beside(place, known))
+
+    def _beside(self, place: Place, label: str) -> Beside | None:
+        """A stage and another one of its module; None where that is the same."""
+        module = self.shelf.module(place.module) if self.shelf is not None and place.module else None
+        if module is None or label == place.label:
+            return None
+        stages = tuple(stage for stage in module.stages if stage.label in (label, place.label))
+        root, log = str(self.watch.path_of("")), not self.watch.is_directory and self._is_span(place)
+        back = bool(stages) and stages[-1].label == label
+        return Beside(root, log, replace(module, stages=stages), back)
+
     def here(self, line: int) -> Want | None:
-        """The same place, to be found in another stage or in the file when it is read again."""
+        """The same place, to be found in the file when it is read again."""
         if self.wanted is None:
             return None
         found = self.inspection if self.inspected == line else None
         name = found.title if found is not None and found.kind == "instruction" else ""
         computation = found.computation if found is not None else ""
-        return replace(self.wanted, line=line, computation=computation, instruction=name)
+        return replace(self.wanted, line=line, computation=computation, instruction=name, beside=None)
 
     def situation(self, pane: str, line: int, has_name: bool) -> Situation:
         """What the commands depend on, with the focus in `pane` and the cursor on `line`."""

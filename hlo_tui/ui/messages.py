@@ -90,12 +90,13 @@ class Progress(Message):
 
 
 class Scanned(Message):
-    """All of a file is known. `line` is where the cursor is to go."""
+    """All of a file is known. `line` is where the cursor is to go; `words` how that was found."""
 
-    def __init__(self, opened: Opened, line: int) -> None:
+    def __init__(self, opened: Opened, line: int, words: str = "") -> None:
         super().__init__()
         self.opened = opened
         self.line = line
+        self.words = words
 
 
 class OpenFailed(Message):

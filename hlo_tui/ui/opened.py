@@ -7,12 +7,34 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hlo_tui.dump.modules import Module as DumpModule
 from hlo_tui.hlo.source import FileSource, Source
 from hlo_tui.ui.marks import Tagged
 from hlo_tui.ui.treerows import Place
 
 if TYPE_CHECKING:
     from hlo_tui.hlo.module import Module
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Two stages of a module: one that a place is known in, and the one to find it in.
+
+    Attributes:
+        root, log: the dump, as `dump.listing.Listing` has it.
+        module: with these two stages alone, in their order.
+        back: whether the later one is where the place is known.
+    """
+
+    root: str
+    log: bool
+    module: DumpModule
+    back: bool
+
+    @property
+    def label(self) -> str:
+        """Of the stage in which the place is known."""
+        return self.module.stages[-1 if self.back else 0].label
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +47,8 @@ class Want:
         member: which module in it, where it holds several.
         title: the module's name and number.
         stage: the stage's name, or what else the file is.
-        computation, instruction: where to put the cursor: the same as in another stage.
+        computation, instruction: where to put the cursor: what has these names, in another stage if `beside` is given.
+        beside: that stage and this one.
         line: or a line, from 0; -1 for the first tagged operation.
     """
 
@@ -37,6 +60,7 @@ class Want:
     computation: str = ""
     instruction: str = ""
     line: int = -1
+    beside: Beside | None = None
 
 
 @dataclass(slots=True)

@@ -196,7 +196,7 @@ def _open(want: Want, number: int, stop: Stop, post: Callable[[Message], object]
             # Puts the index of calls in order here rather than while the screen waits for it.
             outline.kind(outline.entry)
     opened.scanned = True
-    return Scanned(opened, _first_line(opened))
+    return Scanned(opened, *_first_place(opened))
 
 
 def stamp_at(path: Path) -> Stamp | None:
@@ -243,6 +243,16 @@ def _file_of(source: Source, path: Path) -> FileSource | None:
         return None
 
 
+def _first_place(opened: Opened) -> tuple[int, str]:
+    """The line to begin at, and what a person should know of how it was found."""
+    if opened.want.beside is None or not opened.hlo:
+        return _first_line(opened), ""
+    from hlo_tui.ui.stageplace import counterpart
+
+    line, words = counterpart(opened)
+    return (_beginning(opened) if line is None else line), words
+
+
 def _first_line(opened: Opened) -> int:
     want, module = opened.want, opened.module
     if want.instruction:
@@ -254,8 +264,12 @@ def _first_line(opened: Opened) -> int:
         computation = outline.by_name(want.computation)
         if computation is not None:
             return computation.line
-    if want.line >= 0:
-        return want.line
+    return want.line if want.line >= 0 else _beginning(opened)
+
+
+def _beginning(opened: Opened) -> int:
+    """The first tagged operation, else the entry."""
     if opened.tagged:
         return opened.tagged[0].line
+    outline = opened.module.outline
     return 0 if outline is None or outline.entry is None else outline.entry.line

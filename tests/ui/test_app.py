@@ -7,6 +7,7 @@ import os
 import pytest
 
 from hlo_tui.ui.popups import Prompt
+from tests.corpus import DATA
 from tests.ui import dumps
 from tests.ui.driving import driving
 
@@ -186,6 +187,78 @@ async def test_stages_keep_the_place(dump):
         await app.until(lambda: app.app.desk.inspection.title == "tanh.2", "the same instruction")
         await app.press("right_square_bracket")
         await app.sees("there is no stage after this one")
+
+
+# What XLA made of the loop's instructions, read off the two texts: by their op_name and source line.
+LOOP = (
+    ("mul.1", "mul.0", "%mul.1 is %mul.0 here, most likely"),
+    ("lt.1", "lt.0", "%lt.1 is %lt.0 here"),
+    ("while.5", "while.0", "%while.5 is not here; %while.0 stands in its place"),
+    ("x.1", "x.1", ""),
+)
+
+
+@pytest.mark.parametrize(("before", "after", "words"), LOOP)
+async def test_the_same_place_after_optimisation_has_another_name(before, after, words):
+    async with driving(DATA / "replay") as app:
+        await app.opened()
+        await app.press("1", "slash")
+        await app.type("jit_loop")
+        await app.press("enter", "enter")
+        await app.until(lambda: app.app.desk.wanted.title == "jit_loop #34", "the loop")
+        await app.opened()
+        await app.press("2", "colon")
+        await app.type(before)
+        await app.press("enter")
+        await app.until(lambda: app.app.desk.inspection.title == before, "at the instruction")
+        line = app.line
+        await app.press("right_square_bracket")
+        await app.until(lambda: app.app.desk.wanted.stage.startswith("after"), "the other stage")
+        await app.opened()
+        await app.until(lambda: app.app.desk.inspection.title == after, "the same place")
+        assert words in app.text
+        await app.press("left_square_bracket")
+        await app.until(lambda: app.app.desk.wanted.stage == "before", "the first stage")
+        await app.until(lambda: app.app.desk.inspection and app.app.desk.inspection.title == before, "back")
+        assert app.line == line
+        await app.press("backspace")
+        await app.until(
+            lambda: app.app.desk.inspection and app.app.desk.inspection.title == after, "the way back"
+        )
+
+
+async def test_what_is_gone_in_another_stage_is_said(tmp_path):
+    old = dumps.helper("jit_f")
+    new = old.replace("negate(%x)", "negate(%sum.9)").replace(
+        "  ROOT", "  %two.3 = f32[2]{0} constant({2, 2})\n  %sum.9 = f32[2]{0} multiply(%x, %two.3)\n  ROOT"
+    )
+    dumps.write(tmp_path, 1, "jit_f", "before_optimizations", new)
+    dumps.write(tmp_path, 1, "jit_f", "cpu_after_optimizations", old)
+    async with driving(tmp_path) as app:
+        await app.opened()
+        await app.press("2", "colon")
+        await app.type("two.3")
+        await app.press("enter")
+        await app.until(lambda: app.app.desk.inspection.title == "two.3", "at the constant")
+        await app.press("right_square_bracket")
+        await app.sees("after · cpu", "%two.3 is not here; %x stands in its place")
+        await app.press("left_square_bracket")
+        await app.until(lambda: app.app.desk.inspection and app.app.desk.inspection.title == "two.3", "back")
+
+
+async def test_stages_are_gone_through_faster_than_they_are_read(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("2", "up")
+        await app.until(lambda: app.app.desk.inspection.title == "tanh.2", "one line up")
+        for _ in range(5):
+            await app.pilot.press(
+                "right_square_bracket", "right_square_bracket", "left_square_bracket", "left_square_bracket"
+            )
+        await app.pilot.press("right_square_bracket")
+        await app.until(lambda: "algsimp" in app.app.desk.wanted.stage, "the pass between")
+        await app.opened()
+        await app.until(lambda: app.app.desk.inspection.title == "tanh.2", "the same instruction")
 
 
 async def test_metadata_and_computations_fold(dump):
