@@ -3,32 +3,54 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from hlo_tui.errors import EngineError
-from hlo_tui.replay import xla
+from hlo_tui.replay import meshnames, xla
+from hlo_tui.replay.compact import expand, is_compact
 
 _UNKNOWN = re.compile(r'unexpected attribute "([\w-]+)"')
 _OPENING, _CLOSING = b"{[(", b"}])"
+# Shardings by the names of mesh axes; what a replay needs of them stands in the frontend attributes too.
+_NAMED_SHARDING = b"{mesh["
 # More than these are no matter of a newer version.
 _ATTRIBUTES = 16
 
 
-def parse(text: bytes) -> tuple[bytes, list[str]]:
-    """The bytes of an HloModuleProto, and the attributes that were left out to get it.
+class Parsed(NamedTuple):
+    """What XLA's parser made of a text.
+
+    Attributes:
+        module: the bytes of an HloModuleProto.
+        text: what was parsed: the text that was given, as this XLA can take it.
+        left_out: attributes that were left out for it.
+    """
+
+    module: bytes
+    text: bytes
+    left_out: tuple[str, ...] = ()
+
+
+def parse(text: bytes) -> Parsed:
+    """Parse a text, brought to what this XLA knows where it is a newer one's.
 
     Raises:
-        EngineError: XLA does not accept the text, for other reasons than unknown attributes.
+        EngineError: XLA does not accept the text, for other reasons than that it is newer.
     """
+    if is_compact(text):
+        text = expand(text)
+    text = meshnames.rewrite(text)
     left_out: list[str] = []
     while True:
         try:
-            return xla.parse_text(text), left_out
+            return Parsed(xla.parse_text(text), text, tuple(left_out))
         except EngineError as error:
             found = _UNKNOWN.search(error.message)
-            shorter = text if found is None else without(text, found[1])
-            if found is None or len(shorter) == len(text) or len(left_out) == _ATTRIBUTES:
+            attribute = "sharding" if found is None and _NAMED_SHARDING in text else found and found[1]
+            shorter = without(text, attribute) if attribute else text
+            if len(shorter) == len(text) or len(left_out) == _ATTRIBUTES:
                 raise
-            left_out.append(found[1])
+            left_out.append(str(attribute))
             text = shorter
 
 

@@ -14,6 +14,7 @@ from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.hlo import loading
 from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.schema import hlo_pb2 as pb
+from hlo_tui.hlo.source import BytesSource
 from hlo_tui.replay import collectives, customcalls, newer, xla
 from hlo_tui.replay.collectives import ONE_DEVICE, Topology
 from hlo_tui.replay.inputs import Inputs, Placement, from_npz, made, parameters, recorded
@@ -35,6 +36,7 @@ class Target:
         arguments: a snapshot's literals, those of each partition.
         result: a snapshot's recorded result.
         reasons: what keeps the replay from being faithful to the job.
+        hidden: (computation, instruction) that stand for what the text only implies: stepping goes past them.
     """
 
     path: Path
@@ -44,6 +46,7 @@ class Target:
     arguments: Sequence[Sequence[pb.LiteralProto]] = ()
     result: pb.LiteralProto | None = None
     reasons: list[str] = field(default_factory=list)
+    hidden: frozenset[tuple[str, str]] = frozenset()
 
     def program(self) -> Program:
         """The module as the engine walks it; a module that is not cut for its devices yet runs on one.
@@ -52,7 +55,7 @@ class Target:
             EngineError: it refers to something that is not in it.
         """
         try:
-            program = Program(self.module, self.order)
+            program = Program(self.module, self.order, self.hidden)
             if self.topology.partitions > 1 and self.topology.replicas == 1 and _is_one_program(program):
                 self.topology = ONE_DEVICE
         except ValueError as error:
@@ -102,26 +105,41 @@ def _from_text(path: Path, document: loading.Document, room: Room) -> Target:
     # XLA reads its flags at its first use in a process: they have to be set before the parser runs.
     topology = Topology(header.replica_count, header.num_partitions)
     xla.set_flags(topology.devices)
+    order, elided, count = _listed(module)
+    # The parser makes elements for what the text leaves out.
+    room.check_bytes(count, "constants that the text leaves out")
+    text = document.source.read(0, document.source.size)
+    parsed = newer.parse(text)
+    hidden: frozenset[tuple[str, str]] = frozenset()
+    if parsed.text != text:
+        as_parsed = Module(BytesSource(parsed.text, str(path)))
+        as_parsed.scan()
+        there = {(computation, name) for computation, names in order.items() for name in names}
+        order = _listed(as_parsed)[0]
+        hidden = frozenset((c, name) for c, names in order.items() for name in names) - there
+    target = Target(path, pb.HloModuleProto.FromString(parsed.module), topology, order, hidden=hidden)
+    if parsed.left_out:
+        named = ", ".join(parsed.left_out)
+        target.reasons.append(f"attributes that this XLA does not know are left out: {named}")
+    restore_names(target.module, target.order)
+    if elided:
+        _fill_elided(target, elided)
+    return target
+
+
+def _listed(module: Module) -> tuple[dict[str, list[str]], list[tuple[str, str]], int]:
+    """Names in order by computation, what constants are elided, and how many bytes those have."""
     order: dict[str, list[str]] = {}
     elided: list[tuple[str, str]] = []
     count = 0
-    for computation in outline.computations:
+    assert module.outline is not None
+    for computation in module.outline.computations:
         instructions = module.body(computation).instructions
         order[computation.name] = [instruction.name for instruction in instructions]
         empty = [instruction for instruction in instructions if instruction.elided]
         elided += [(computation.name, instruction.name) for instruction in empty]
         count += sum(instruction.shape.byte_size for instruction in empty)
-    # The parser makes elements for what the text leaves out.
-    room.check_bytes(count, "constants that the text leaves out")
-    text = document.source.read(0, document.source.size)
-    parsed, left_out = newer.parse(text)
-    target = Target(path, pb.HloModuleProto.FromString(parsed), topology, order)
-    if left_out:
-        target.reasons.append(f"attributes that this XLA does not know are left out: {', '.join(left_out)}")
-    restore_names(target.module, target.order)
-    if elided:
-        _fill_elided(target, elided)
-    return target
+    return order, elided, count
 
 
 _NUMBER = re.compile(r"\.(\d+)$")

@@ -71,7 +71,9 @@ class Computation:
     proto.
     """
 
-    __slots__ = ("_cones", "by_name", "id", "name", "ops", "parameters", "program", "root", "users")
+    __slots__ = (
+        "_cones", "by_name", "hidden", "id", "name", "ops", "parameters", "program", "root", "users",
+    )  # fmt: skip
 
     def __init__(self, program: Program, proto: pb.HloComputationProto, order: list[int] | None) -> None:
         self.program = program
@@ -100,7 +102,16 @@ class Computation:
         for op in self.ops:
             for operand in set(op.operands):
                 self.users[operand].append(op.index)
+        self.hidden = frozenset(op.index for op in self.ops if (self.name, op.name) in program.hidden)
         self._cones: dict[int, list[int]] = {}
+
+    def after(self, index: int) -> int | None:
+        """The position after one, past those that stand for what the text only implies; None at the end."""
+        return next((i for i in range(index + 1, len(self.ops)) if i not in self.hidden), None)
+
+    def before(self, index: int) -> int | None:
+        """The mirror of `after`."""
+        return next((i for i in range(index - 1, -1, -1) if i not in self.hidden), None)
 
     def __len__(self) -> int:
         return len(self.ops)
@@ -122,21 +133,27 @@ class Computation:
 class Program:
     """The computations of one module, built when they are first asked for."""
 
-    def __init__(self, proto: pb.HloModuleProto, text_order: Mapping[str, list[str]] | None = None) -> None:
+    def __init__(
+        self,
+        proto: pb.HloModuleProto,
+        text_order: Mapping[str, list[str]] | None = None,
+        hidden: frozenset[tuple[str, str]] = frozenset(),
+    ) -> None:
         """Take a module.
 
         Args:
             proto: the module; kept, not copied.
             text_order: for a module read from text, the instruction names of a computation as they stand
-                in it;
-                it decides the order of stepping where there is no schedule, so that the cursor goes down the
-                page.
+                in it; it decides the order of stepping where there is no schedule, so that the cursor goes
+                down the page.
+            hidden: (computation, instruction) that stepping goes past: the text only implies them.
 
         Raises:
             ValueError: an instruction or computation is named that is not in the module.
         """
         self.proto = proto
         self._text_order = text_order or {}
+        self.hidden = hidden
         self._protos = {computation.id: computation for computation in proto.computations}
         self._built: dict[int, Computation] = {}
         if proto.entry_computation_id not in self._protos:

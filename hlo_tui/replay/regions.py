@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hlo_tui.replay.lowering import Emitter
 
 Instruction = pb.HloInstructionProto
+_IN, _OUT = "xla.sdy.in_shardings", "xla.sdy.out_shardings"
 _Move = Callable[[Instruction, pb.ShapeProto, Tiling, "Emitter"], Instruction]
 
 
@@ -30,7 +31,7 @@ def into_region(op: Op, operands: Sequence[Instruction], out: Emitter) -> Instru
     Raises:
         Unreadable: the sharding is of no form that is known here.
     """
-    return _border(op, operands, out, "xla.sdy.in_shardings", _tile_of)
+    return _border(op, operands, out, _IN, _tile_of)
 
 
 def out_of_region(op: Op, operands: Sequence[Instruction], out: Emitter) -> Instruction:
@@ -39,14 +40,14 @@ def out_of_region(op: Op, operands: Sequence[Instruction], out: Emitter) -> Inst
     Raises:
         Unreadable: the sharding is of no form that is known here.
     """
-    return _border(op, operands, out, "xla.sdy.out_shardings", _whole_of)
+    return _border(op, operands, out, _OUT, _whole_of)
 
 
 def _border(op: Op, operands: Sequence[Instruction], out: Emitter, key: str, move: _Move) -> Instruction:
     shape = op.proto.shape
     is_tuple = shape.element_type == arrays.TUPLE
     targets = list(shape.tuple_shapes) if is_tuple else [shape]
-    tilings = _tilings(op, key, out.module.meshes)
+    tilings = _tilings(op, key, out)
     if not len(targets) == len(operands) == len(tilings):
         raise Unreadable(f"{op.name} has {len(operands)} operands and {len(tilings)} shardings")
     moved = [
@@ -66,9 +67,22 @@ def _moved(
     return move(operand, target, tiling, out)
 
 
-def _tilings(op: Op, key: str, meshes: str) -> list[Tiling | None]:
+def _tilings(op: Op, key: str, out: Emitter) -> list[Tiling | None]:
+    """The tiles at a border, a value each: from Shardy's text, else from the sharding of what is whole."""
     text = op.attributes.get(key, "")
-    return from_shardy(text, read_meshes(meshes), read_axes(op.attributes.get("xla.sdy.manual_axes", "")))
+    if text:
+        axes = read_axes(op.attributes.get("xla.sdy.manual_axes", ""))
+        return from_shardy(text, read_meshes(out.module.meshes), axes)
+    devices = out.module.replicas
+    if key == _IN:
+        wholes = [op.computation.ops[operand].proto for operand in op.operands]
+        return [from_op_sharding(p.sharding, len(p.shape.dimensions), devices) for p in wholes]
+    shapes = list(op.proto.shape.tuple_shapes) or [op.proto.shape]
+    shardings = list(op.proto.sharding.tuple_shardings) or [op.proto.sharding]
+    return [
+        from_op_sharding(sharding, len(shape.dimensions), devices)
+        for sharding, shape in zip(shardings, shapes, strict=False)
+    ]
 
 
 def full_to_shard(op: Op, operands: Sequence[Instruction], out: Emitter) -> Instruction:

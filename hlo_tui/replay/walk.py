@@ -302,7 +302,7 @@ class Walker:
         ):
             child = self.evaluator.runs.first_child(frame, index)
             if child is not None:
-                return Spot(child, 0)
+                return _first_position(child)
         return self._step_over(spot)
 
     def step_back_in(self, spot: Spot) -> Spot | None:
@@ -311,9 +311,10 @@ class Walker:
         if spot.phase is Phase.AFTER and 0 <= index < len(frame.computation):
             child = self.last_run(frame, index)
             return Spot(frame, index) if child is None else self._last_position(child)
-        if index > 0:
-            enterable = frame.computation.ops[index - 1].has_runs
-            return Spot(frame, index - 1, Phase.AFTER if enterable else Phase.BEFORE)
+        preceding = frame.computation.before(index)
+        if preceding is not None:
+            has_runs = frame.computation.ops[preceding].has_runs
+            return Spot(frame, preceding, Phase.AFTER if has_runs else Phase.BEFORE)
         return self._step_back(spot)
 
     def finish(self, spot: Spot) -> Spot | None:
@@ -345,20 +346,24 @@ class Walker:
         return None
 
     def _step_over(self, spot: Spot) -> Spot | None:
-        frame, index = spot.frame, spot.index
-        if index + 1 < len(frame.computation):
-            return Spot(frame, index + 1)
+        frame = spot.frame
+        following = frame.computation.after(spot.index)
+        if following is not None:
+            return Spot(frame, following)
         if frame.parent is None:
             return None
         sibling = self.next_run(frame)
-        return Spot(sibling, 0) if sibling is not None else Spot(frame.parent, frame.site, Phase.AFTER)
+        return (
+            _first_position(sibling) if sibling is not None else Spot(frame.parent, frame.site, Phase.AFTER)
+        )
 
     def _step_back(self, spot: Spot) -> Spot | None:
         frame, index = spot.frame, spot.index
         if spot.phase is Phase.AFTER and 0 <= index < len(frame.computation):
             return Spot(frame, index)
-        if index > 0:
-            return Spot(frame, index - 1)
+        preceding = frame.computation.before(index)
+        if preceding is not None:
+            return Spot(frame, preceding)
         if frame.parent is None:
             return None
         sibling = self.previous_run(frame)
@@ -367,3 +372,8 @@ class Walker:
     def _last_position(self, frame: Frame) -> Spot:
         last = len(frame.computation) - 1
         return Spot(frame, last, Phase.AFTER if frame.computation.ops[last].has_runs else Phase.BEFORE)
+
+
+def _first_position(frame: Frame) -> Spot:
+    first = frame.computation.after(-1)
+    return Spot(frame, 0 if first is None else first)
