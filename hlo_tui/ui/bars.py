@@ -56,7 +56,7 @@ def footer(now: Situation, status: tuple[Span, ...], width: int, on: str = "main
     room = width - 1 - width_of(last) - (width_of(status) + 2 if status else 0)
     for command in COMMANDS:
         shown = command.footer and command.on == on and command.id not in ("help", "quit")
-        if shown and command.check(now) is None:
+        if shown and (command.check(now) is None or (command.id == "stage_previous" and now.later)):
             words = _key_spans(command)
             room -= width_of(words)
             if room < 0:

@@ -55,6 +55,8 @@ def _nothing_to_stop_at(app: BaseApp) -> bool:
         return False
     desk.asked = True
     app.shown.replay()
+    if app.main.narrow and app.main.pane != "replay":
+        app.say("nothing is tagged here: c again runs to the end, 4 says more")
     return True
 
 

@@ -80,6 +80,19 @@ async def test_a_module_without_a_tag_says_how_to_find_a_nan(dump):
         await app.until(lambda: FakeSession.made and FakeSession.made[0].calls, "a replay")
 
 
+async def test_where_there_is_no_room_nothing_to_stop_at_is_said_too(dump):
+    async with driving(dump, (80, 24), make=FakeSession) as app:
+        await app.opened()
+        await app.press("end", "up", "enter")
+        await app.until(lambda: app.app.desk.opened.want.title == "jit_eval #14", "a module without tags")
+        await app.opened()
+        await app.press("c")
+        await app.sees("nothing is tagged here: c again runs to the end, 4 says more")
+        await app.press("4")
+        await app.sees("B first:nonfinite, then c")
+        assert not FakeSession.made
+
+
 async def test_the_end_says_what_was_checked_and_what_is_unknown(dump):
     async with driving(dump, (120, 40), make=FakeSession) as app:
         await app.opened()
