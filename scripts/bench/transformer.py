@@ -4,9 +4,9 @@
 usage: transformer.py [LAYERS] [GRAIN]      LAYERS: how many (default 200); GRAIN: whole, unit (default) or body
 
 The step is made twice, with its layers one after the other and with a loop over them, and replayed as it is before
-and after optimisation; the plain compile is of what is before. Every measurement is a process of its own; ratios (x) are
-between measurements of one run. "Cold" has nothing compiled, "warm" has what the cold replay left on disk. A step is
-the time from one stop to the next while nothing is compiled.
+and after optimisation; the plain compile is of what is before. Every measurement is a process of its own; ratios (x)
+are between measurements of one run. "Cold" has nothing compiled, "warm" has what the cold replay left on disk. A step
+is the time from one stop to the next while nothing is compiled.
 """
 
 from __future__ import annotations
