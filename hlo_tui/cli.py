@@ -12,17 +12,20 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hlo_tui import __version__
-from hlo_tui.commands import compiling, reading, running
+from hlo_tui.commands import compiling, jobs, reading, running
 from hlo_tui.commands.saying import say
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
+from hlo_tui.job.recipes import recipe_table
 from hlo_tui.replay import arguments
 
 COMMANDS = (
     "list", "show", "replay", "executions", "demo", "tags", "passes", "diff", "recompiles", "bisect",
+    "flags",
 )  # fmt: skip
 _SCREEN = """hlo-tui PATH opens the screen on a dump directory or one file; the commands do without a screen:
 
+  hlo-tui flags [RECIPE...]      what makes a job dump: lines to paste
   hlo-tui list DIR               modules, stages, passes, side files
   hlo-tui show FILE [NAME]       outline, or one instruction
   hlo-tui replay FILE            run a module: stops and values; or DIR MODULE
@@ -114,12 +117,37 @@ def _command_parser() -> argparse.ArgumentParser:
     show.set_defaults(run=reading.show)
 
     _replay_commands(commands)
+    _job_commands(commands)
     demo = commands.add_parser("demo", help="run a tagged JAX program and open the screen on its dump")
     demo.add_argument("--dir", type=Path, help="where to dump; a new temporary directory if not given")
     demo.add_argument("--headless", action="store_true", help="print the stops instead")
     demo.add_argument("--json", action="store_true", help="with --headless: one JSON object a line")
     demo.set_defaults(run=running.demo)
     return parser
+
+
+def _job_commands(commands: Any) -> None:
+    flags = commands.add_parser(
+        "flags",
+        help="what to set so that a job dumps: lines to paste",
+        description="Prints the environment that makes a job dump, with no flag that its jaxlib lacks: the flags are "
+        'tried in a child process where that jaxlib is installed. Your own XLA_FLAGS are kept. eval "$(hlo-tui flags '
+        'passes)" sets it.',
+    )
+    _recipe_arguments(flags)
+    flags.add_argument("--jaxlib", metavar="VERSION", help="the job's, where it is not installed here")
+    flags.add_argument("--json", action="store_true", help="one JSON document")
+    flags.set_defaults(run=jobs.flags)
+
+
+def _recipe_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = f"recipes:\n{recipe_table()}"
+    parser.add_argument("recipes", nargs="*", metavar="RECIPE", help="what is wanted; several can be joined")
+    parser.add_argument("--dir", type=Path, help="where to dump")
+    parser.add_argument("--module", default="", metavar="PATTERN", help="only modules whose name matches")
+    parser.add_argument("--python", metavar="PYTHON", help="the job's; else the first one on the PATH")
+    parser.add_argument("--no-try", action="store_true", help="do not try the flags in a child process first")
 
 
 def _replay_commands(commands: Any) -> None:

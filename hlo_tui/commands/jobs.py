@@ -1,0 +1,81 @@
+"""Commands around a person's own job: flags, run, doctor."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hlo_tui.commands.saying import say
+from hlo_tui.errors import HloTuiError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hlo_tui.job.probing import Installed
+    from hlo_tui.job.settings import Settings
+
+# Where `flags` lets a job dump if nothing else is said; the README has it too.
+_USUAL = Path("/tmp/xladump")
+
+
+def flags(parsed: argparse.Namespace) -> int:
+    directory = parsed.dir or _USUAL
+    found, there, tried = _settings(parsed, directory, ())
+    version = parsed.jaxlib or (there.jaxlib if there is not None else "")
+    if parsed.json:
+        told = {
+            "recipes": [recipe.name for recipe in found.recipes],
+            "directory": found.directory,
+            "python": there.python if there is not None else None,
+            "jaxlib": version or None,
+            "tried": tried,
+            "environment": dict(found.environment),
+            "warnings": list(found.warnings),
+            "shell": found.shell(),
+        }
+        print(json.dumps(told))
+        return 0
+    for warning in found.warnings:
+        say(f"note: {warning}")
+    if tried and there is not None:
+        say(f"tried with {there.words}")
+    else:
+        say(f"not tried: by the table for {f'jaxlib {version}' if version else 'every jaxlib'}")
+    say(f"paste this before the job starts, then: hlo-tui {shlex.quote(found.directory)}")
+    print(found.shell())
+    return 0
+
+
+def _settings(
+    parsed: argparse.Namespace, directory: Path, command: Sequence[str]
+) -> tuple[Settings, Installed | None, bool]:
+    """The settings for a directory, the Python they are for, and whether they were tried there."""
+    from hlo_tui.job import probing
+    from hlo_tui.job.recipes import chosen
+    from hlo_tui.job.settings import settings
+
+    recipes = chosen(parsed.recipes)
+    there = None
+    try:
+        there = probing.installed(probing.find_python(parsed.python, command))
+    except HloTuiError:
+        # A version that is named needs no Python here.
+        if parsed.python or not parsed.jaxlib:
+            raise
+    wanted = parsed.jaxlib or (there.jaxlib if there is not None else "")
+    if there is not None and wanted != there.jaxlib:
+        there = None
+    other = there is not None and not there.jaxlib and bool(there.versions)
+    trying = there is not None and bool(there.versions) and not parsed.no_try
+    version = None if other and trying else wanted
+
+    def make(root: str | os.PathLike[str]) -> Settings:
+        return settings(recipes, root, os.environ, jaxlib=version, module=parsed.module)
+
+    found = make(directory)
+    tried = there is not None and trying and bool(probing.try_settings(there, make))
+    return found, there, tried
