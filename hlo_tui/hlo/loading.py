@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError, Message
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo import kinds
-from hlo_tui.hlo.members import Member, choose, find_members
+from hlo_tui.hlo.members import Member, choose, find_members, several
 from hlo_tui.hlo.printing import print_module
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.hlo.snapshots import cut_off, read_container
@@ -88,7 +88,7 @@ def open_document(path: str | os.PathLike[str], member: str | None = None) -> Do
     Raises:
         HloTuiError: it cannot be read, is cut off, or holds no HLO; the error says which.
     """
-    source = _open(path)
+    source = open_bytes(path)
     kind = kinds.sniff(source.read(0, _HEAD), Path(source.name).name)
     if kind in (kinds.TEXT, kinds.UNKNOWN_TEXT):
         return _open_text(source, kind, member)
@@ -112,7 +112,7 @@ def read_proto(path: str | os.PathLike[str]) -> LoadedProto:
     Raises:
         HloTuiError: it cannot be read, is cut off, or holds no module.
     """
-    source = _open(path)
+    source = open_bytes(path)
     return _load(source, kinds.sniff(source.read(0, _HEAD), Path(source.name).name))
 
 
@@ -122,12 +122,17 @@ def is_proto(path: str | os.PathLike[str]) -> bool:
     Raises:
         HloTuiError: it cannot be opened.
     """
-    source = _open(path)
+    source = open_bytes(path)
     kind = kinds.sniff(source.read(0, _HEAD), Path(source.name).name)
     return kind not in (kinds.TEXT, kinds.UNKNOWN_TEXT)
 
 
-def _open(path: str | os.PathLike[str]) -> Source:
+def open_bytes(path: str | os.PathLike[str]) -> Source:
+    """Open a file's bytes, unpacked where they are packed with gzip.
+
+    Raises:
+        HloTuiError: it cannot be opened, is a directory, or cannot be unpacked.
+    """
     if os.path.isdir(path):
         raise HloTuiError("This is a directory", visible(os.fspath(path)), "Give one of the files in it.")
     source = FileSource(path)
@@ -159,9 +164,7 @@ def _unpack(source: Source) -> bytes:
 
 
 def _open_text(source: Source, kind: str, member: str | None) -> Document:
-    head = source.read(0, _HEAD)
-    several = b"*** Begin " in head or head.count(b"HloModule ") > 1
-    if kind == kinds.TEXT and member is None and not several:
+    if kind == kinds.TEXT and member is None and not several(source.read(0, _HEAD)):
         return Document(source, kind)
     members = find_members(source)
     if kind == kinds.UNKNOWN_TEXT and not any(one.is_module for one in members):

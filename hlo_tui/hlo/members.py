@@ -1,4 +1,6 @@
-"""The modules inside one text file: a stdout dump between XLA's marks, or several modules in a row."""
+"""The modules inside one text file: a stdout dump between XLA's marks, or several modules in a row, as XLA's own
+tests have them with `// -----` in between.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hlo_tui.errors import HloTuiError
+from hlo_tui.hlo import kinds
 from hlo_tui.hlo.kinds import LOG_PREFIX
 from hlo_tui.hlo.source import Source
 from hlo_tui.hlo.visible import visible
@@ -16,11 +19,17 @@ from hlo_tui.hlo.visible import visible
 _CHUNK = 1 << 20
 # What every line of interest holds, found fast; then the whole of such a line. XLA's names have at most 255
 # bytes.
-_WORDS = (re.compile(rb"\*\*\* (?:Begin|End) "), re.compile(rb"HloModule "))
+_WORDS = tuple(
+    map(re.compile, (rb"\*\*\* (?:Begin|End) ", rb"HloModule ", rb"ENTRY ", rb"// -----[ \t\r\n]"))
+)
 _MARK = re.compile(
     LOG_PREFIX + rb"(?:\*\*\* (?P<mark>Begin|End) (?P<title>[^\n]{1,4096}) \*\*\*\r?(?:\n|\Z)"
-    rb"|HloModule (?P<module>[^\s,]{1,4096}))"
+    rb"|HloModule (?P<module>[^\s,]{1,4096})"
+    rb"|ENTRY %?(?P<entry>[^\s({]{1,4096})"
+    rb"|// -----[ \t]{0,8}\r?(?P<parting>\n))"
 )
+# Enough of a part without a header to tell whether it is HLO.
+_PART_HEAD = 64 << 10
 # What XLA replaces when it makes a file's name of a title; in the log the title stands as it is.
 _FILE_NAME = str.maketrans(dict.fromkeys("/\\[] ", "_"))
 
@@ -49,16 +58,16 @@ def find_members(source: Source) -> tuple[Member, ...]:
     """Find what a text file is made of, in one pass over it.
 
     Returns:
-        What stands between `*** Begin` and `*** End` marks, or else the text from each `HloModule` on.
+        What stands between `*** Begin` and `*** End` marks, or else the text from each `HloModule` on, which ends at
+        a line `// -----`. Between such lines a module may also be without a header.
     """
     found = _Finder(source)
-    if found.blocks:
-        return tuple(found.blocks)
-    ends = (*(place for _, place in found.headers[1:]), source.size)
-    return tuple(
-        Member(found.unique(name), place, end, True)
-        for (name, place), end in zip(found.headers, ends, strict=False)
-    )
+    return tuple(found.blocks or found.parts())
+
+
+def several(head: bytes) -> bool:
+    """Whether a text that begins like this may hold several modules."""
+    return b"*** Begin " in head or b"// -----" in head or head.count(b"HloModule ") > 1
 
 
 def find_blocks(source: Source) -> tuple[Member, ...]:
@@ -94,39 +103,79 @@ def choose(members: tuple[Member, ...], wanted: str | None, path: str) -> Member
 
 
 class _Finder:
-    """One pass over a file: the blocks between marks, and the name and place of every module's header."""
+    """One pass over a file: the blocks between marks, and where modules and the parts of the file begin."""
 
     def __init__(self, source: Source) -> None:
         self.blocks: list[Member] = []
-        self.headers: list[tuple[str, int]] = []
+        self._source = source
+        self._headers: list[tuple[str, int]] = []
+        self._entries: list[tuple[str, int]] = []
+        self._partings: list[tuple[int, int]] = []
         self._seen: Counter[str] = Counter()
         self._name: str | None = None
         self._start = self._before = 0
         for match, offset in _marks(source):
             place = offset + match.start()
             if match["module"] is not None:
-                self.headers.append((match["module"].decode("utf-8", "replace"), place))
+                self._headers.append((match["module"].decode("utf-8", "replace"), place))
+                continue
+            if match["entry"] is not None:
+                self._entries.append((match["entry"].decode("utf-8", "replace"), place))
+                continue
+            if match["parting"] is not None:
+                self._partings.append((place, offset + match.end()))
                 continue
             name = match["title"].decode("utf-8", "replace").translate(_FILE_NAME)
             if match["mark"] == b"Begin":
                 self._close(place, complete=False)
-                self._name, self._start, self._before = name, offset + match.end(), len(self.headers)
+                self._name, self._start, self._before = name, offset + match.end(), len(self._headers)
             elif name == self._name:
                 # XLA writes a newline of its own between the contents and the closing mark.
                 self._close(place - 1, complete=True)
         self._close(source.size, complete=False)
 
-    def unique(self, name: str) -> str:
+    def parts(self) -> Iterator[Member]:
+        """The modules of a file without marks."""
+        headers, entries = _Queue(self._headers), _Queue(self._entries)
+        start = 0
+        for number, (end, following) in enumerate([*self._partings, (self._source.size, 0)], 1):
+            heads, names = headers.before(end), entries.before(end)
+            ends = (*(place for _, place in heads[1:]), end)
+            for (name, place), last in zip(heads, ends, strict=False):
+                yield Member(self._unique(name), place, last, True)
+            if not heads and self._partings and self._is_hlo(start, end):
+                yield Member(self._unique(names[0][0] if names else f"part {number}"), start, end, True)
+            start = following
+
+    def _is_hlo(self, start: int, end: int) -> bool:
+        return kinds.sniff(self._source.read(start, min(end - start, _PART_HEAD))) == kinds.TEXT
+
+    def _unique(self, name: str) -> str:
         """The name, or what it is called when it comes again."""
         self._seen[name] += 1
         return name if self._seen[name] == 1 else f"{self._seen[name]}/{name}"
 
     def _close(self, end: int, *, complete: bool) -> None:
         if self._name is not None:
-            is_module = len(self.headers) > self._before
-            name = self.unique(self._name)
+            is_module = len(self._headers) > self._before
+            name = self._unique(self._name)
             self.blocks.append(Member(name, self._start, max(end, self._start), is_module, complete))
             self._name = None
+
+
+class _Queue:
+    """Names with their places, taken in order."""
+
+    def __init__(self, found: list[tuple[str, int]]) -> None:
+        self._found = found
+        self._next = 0
+
+    def before(self, end: int) -> list[tuple[str, int]]:
+        """Those that are left before a place."""
+        first = self._next
+        while self._next < len(self._found) and self._found[self._next][1] < end:
+            self._next += 1
+        return self._found[first : self._next]
 
 
 def _marks(source: Source) -> Iterator[tuple[re.Match[bytes], int]]:

@@ -220,7 +220,14 @@ def test_any_bytes_have_a_kind(data: bytes, name: str) -> None:
     assert kinds.sniff(data, name)
 
 
-@given(st.binary(max_size=300))
+PIECES = st.lists(
+    st.sampled_from(
+        [b"HloModule m", b"ENTRY e {", b"// -----", b"*** Begin x ***", b"*** End x ***", b"\n", b"}", b" "]
+    )
+).map(b"".join)
+
+
+@given(st.binary(max_size=300) | PIECES)
 def test_any_bytes_can_be_looked_through_for_members(data: bytes) -> None:
     for member in find_members(BytesSource(data, "x")):
         assert 0 <= member.start <= member.end <= len(data)
@@ -429,6 +436,48 @@ def test_several_modules_in_one_file_are_told_by_their_headers(tmp_path: Path) -
     )
     assert [one.name for one in open_document(path).members] == ["a", "b"]
     assert content(open_document(path, "b")) == "HloModule b, x=1\nENTRY f {\n}\n"
+
+
+PARTED = b"""// RUN: x %s --split-input-file
+HloModule a
+
+ENTRY e {
+}
+
+// -----
+
+// CHECK: HloModule b
+ENTRY %main (p: f32[]) -> f32[] {
+  ROOT %p = f32[] parameter(0)
+}
+// ----------------------
+// No border: it is longer.
+// ----------------------
+
+// -----
+f {
+  p = f32[] parameter(0)
+}
+
+// -----
+
+// Only words.
+
+// -----
+ENTRY %main {
+  ROOT p = f32[] parameter(0)
+}
+"""
+
+
+def test_modules_between_lines_that_part_them_need_no_header(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.hlo", PARTED)
+    document = open_document(path)
+    assert [one.name for one in document.members] == ["a", "main", "part 3", "2/main"]
+    assert content(document) == "HloModule a\n\nENTRY e {\n}\n\n"
+    assert content(open_document(path, "part 3")) == "f {\n  p = f32[] parameter(0)\n}\n\n"
+    assert content(open_document(path, "4")).startswith("ENTRY %main {\n")
+    assert content(open_document(path, "main")).endswith("it is longer.\n// ----------------------\n\n")
 
 
 def test_members_are_found_across_blocks_and_beside_lines_without_end() -> None:
