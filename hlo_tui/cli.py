@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hlo_tui import __version__
-from hlo_tui.commands import compiling, jobs, reading, running
+from hlo_tui.commands import compiling, finding, jobs, reading, running
 from hlo_tui.commands.saying import say
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
@@ -20,6 +20,7 @@ from hlo_tui.job.recipes import recipe_table
 from hlo_tui.replay import arguments
 
 COMMANDS = (
+    "grep",
     "list", "show", "replay", "executions", "demo", "tags", "passes", "diff", "recompiles", "bisect",
     "flags",
 )  # fmt: skip
@@ -29,6 +30,7 @@ _SCREEN = """hlo-tui PATH opens the screen on a dump directory or one file; the 
   hlo-tui list DIR               modules, stages, passes, side files
   hlo-tui show FILE [NAME]       outline, or one instruction
   hlo-tui replay FILE            run a module: stops and values; or DIR MODULE
+  hlo-tui grep PATTERN PATH      lines and instructions, in all modules
   hlo-tui executions DIR MODULE  the health of each recorded run: finite or not
   hlo-tui tags PATH              tagged operations, and which survive where
   hlo-tui passes DIR MODULE      what each pass changed; without MODULE where compile time went
@@ -117,6 +119,7 @@ def _command_parser() -> argparse.ArgumentParser:
     show.set_defaults(run=reading.show)
 
     _replay_commands(commands)
+    _finding_commands(commands)
     _job_commands(commands)
     demo = commands.add_parser("demo", help="run a tagged JAX program and open the screen on its dump")
     demo.add_argument("--dir", type=Path, help="where to dump; a new temporary directory if not given")
@@ -127,6 +130,33 @@ def _command_parser() -> argparse.ArgumentParser:
 
 
 def _job_commands(commands: Any) -> None:
+def _finding_commands(commands: Any) -> None:
+    grep = commands.add_parser(
+        "grep",
+        help="lines and instructions in all modules",
+        description="Finds a regular expression in the lines of all modules, the biggest module first. Without a "
+        "capital letter case does not matter. With filters only instructions are found; all that is given has to hold, "
+        "and PATTERN may be ''. Exit code 1 where nothing is found.",
+    )
+    grep.add_argument("pattern", metavar="PATTERN")
+    grep.add_argument("path", type=Path, metavar="PATH", help="a dump directory, a log, or one file")
+    grep.add_argument("--opcode", default="", metavar="NAMES", help="with commas; * for any letters: all-*")
+    grep.add_argument("--shape", default="", metavar="SHAPE", help="of the result: 'f32[8,128]', '[8,*]'")
+    grep.add_argument("--dtype", default="", metavar="TYPE", help="of the result, or of an array in it")
+    grep.add_argument("--bytes", default="", metavar="SIZE", help="of the result: '>1MB', '<=4KiB'")
+    grep.add_argument("--op-name", default="", metavar="PATTERN", help="in the op_name of the metadata")
+    grep.add_argument("--tag", default="", metavar="KEY[=VALUE]", help="in the frontend attributes")
+    grep.add_argument(
+        "--stage",
+        default="ends",
+        metavar="STAGES",
+        help="ends (if not given): the first and the last stage of each module; all: the passes too; "
+        "else those whose label has this text",
+    )
+    grep.add_argument("--json", action="store_true", help="one JSON object a line")
+    grep.set_defaults(run=finding.grep)
+
+
     flags = commands.add_parser(
         "flags",
         help="what to set so that a job dumps: lines to paste",

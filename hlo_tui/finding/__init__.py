@@ -1,0 +1,1 @@
+"""Finding lines and instructions in all modules and stages of a dump."""
