@@ -22,15 +22,16 @@ from hlo_tui.replay import arguments
 COMMANDS = (
     "grep",
     "list", "show", "replay", "executions", "demo", "tags", "passes", "diff", "recompiles", "bisect",
-    "flags",
+    "flags", "doctor",
 )  # fmt: skip
 _SCREEN = """hlo-tui PATH opens the screen on a dump directory or one file; the commands do without a screen:
 
   hlo-tui flags [RECIPE...]      what makes a job dump: lines to paste
+  hlo-tui doctor DIR             why a dump is empty or lacks something
   hlo-tui list DIR               modules, stages, passes, side files
   hlo-tui show FILE [NAME]       outline, or one instruction
-  hlo-tui replay FILE            run a module: stops and values; or DIR MODULE
   hlo-tui grep PATTERN PATH      lines and instructions, in all modules
+  hlo-tui replay FILE            run a module: stops and values; or DIR MODULE
   hlo-tui executions DIR MODULE  the health of each recorded run: finite or not
   hlo-tui tags PATH              tagged operations, and which survive where
   hlo-tui passes DIR MODULE      what each pass changed; without MODULE where compile time went
@@ -118,8 +119,8 @@ def _command_parser() -> argparse.ArgumentParser:
     show.add_argument("--json", action="store_true", help="one JSON document")
     show.set_defaults(run=reading.show)
 
-    _replay_commands(commands)
     _finding_commands(commands)
+    _replay_commands(commands)
     _job_commands(commands)
     demo = commands.add_parser("demo", help="run a tagged JAX program and open the screen on its dump")
     demo.add_argument("--dir", type=Path, help="where to dump; a new temporary directory if not given")
@@ -129,7 +130,6 @@ def _command_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _job_commands(commands: Any) -> None:
 def _finding_commands(commands: Any) -> None:
     grep = commands.add_parser(
         "grep",
@@ -157,6 +157,7 @@ def _finding_commands(commands: Any) -> None:
     grep.set_defaults(run=finding.grep)
 
 
+def _job_commands(commands: Any) -> None:
     flags = commands.add_parser(
         "flags",
         help="what to set so that a job dumps: lines to paste",
@@ -168,6 +169,11 @@ def _finding_commands(commands: Any) -> None:
     flags.add_argument("--jaxlib", metavar="VERSION", help="the job's, where it is not installed here")
     flags.add_argument("--json", action="store_true", help="one JSON document")
     flags.set_defaults(run=jobs.flags)
+
+    doctor = commands.add_parser("doctor", help="why a dump is empty or lacks something, cause by cause")
+    doctor.add_argument("path", type=Path, metavar="DIR")
+    doctor.add_argument("--json", action="store_true", help="one JSON document")
+    doctor.set_defaults(run=jobs.doctor)
 
 
 def _recipe_arguments(parser: argparse.ArgumentParser) -> None:

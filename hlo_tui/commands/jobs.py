@@ -79,3 +79,19 @@ def _settings(
     found = make(directory)
     tried = there is not None and trying and bool(probing.try_settings(there, make))
     return found, there, tried
+
+
+def doctor(parsed: argparse.Namespace) -> int:
+    from hlo_tui.dump import diagnosis, findings, listing, processes
+    from hlo_tui.dump.catalog import Catalog
+
+    catalog, unread = Catalog(), {}
+    if parsed.path.is_dir():
+        found = listing.load(parsed.path)
+        catalog, unread = found.catalog, found.unread
+    told = diagnosis.diagnose(parsed.path, catalog, unread, os.environ, list(processes.with_xla()))
+    if parsed.json:
+        print(json.dumps(findings.to_json(str(parsed.path), told)))
+    else:
+        print(findings.to_text(told))
+    return int(not catalog.modules or any(one.state == findings.FOUND for one in told))

@@ -57,7 +57,7 @@ def explain_empty(root: str | os.PathLike[str]) -> list[str]:
     elif found.files:
         first = f"{shown} holds {count_text(len(found.files), 'file')} and no module."
     elif found.unread:
-        first = f"{shown} holds only what cannot be read: {_names(sorted(found.unread))}."
+        first = f"{shown} holds only what cannot be read: {named(sorted(found.unread))}."
     else:
         first = f"{shown} is empty."
     lines = [first, *_what_is_there(path, catalog)]
@@ -99,6 +99,12 @@ def _what_is_there(root: str, catalog: Catalog) -> list[str]:
     if loose:
         path = visible(shlex.quote(os.path.join(root, loose[0])))
         lines.append(f"{count_text(len(loose), 'file')} of HLO without a module's number: hlo-tui {path}")
+    return lines + logs_with_dumps(root, catalog)
+
+
+def logs_with_dumps(root: str, catalog: Catalog) -> list[str]:
+    """Name the logs in a directory that hold dumps, a line each with the command that opens it."""
+    lines = []
     for file in catalog.other:
         if file.name.kind == "log" and holds_blocks(os.path.join(root, file.path)):
             path = visible(shlex.quote(os.path.join(root, file.path)))
@@ -114,12 +120,11 @@ def remarks(catalog: Catalog, root: str) -> list[str]:
         root: its directory, for the commands.
     """
     modules = catalog.modules
-    alike = _alike(modules)
     found = (
-        _only_cached(alike, root),
-        _only_snapshots(modules, root),
-        _no_end(alike),
-        _cut_off(modules),
+        only_cached(modules, root),
+        only_snapshots(modules, root),
+        no_end(modules),
+        cut_off(modules),
         _many_runs(modules),
     )
     return [text for text in found if text]
@@ -129,7 +134,8 @@ def _kinds(modules: list[Module]) -> set[str]:
     return {stage.point.kind for module in modules for stage in module.stages}
 
 
-def _names(names: list[str]) -> str:
+def named(names: list[str]) -> str:
+    """A few names and how many more there are, safe for a terminal."""
     shown = [visible(name) or "(no name)" for name in dict.fromkeys(names)]
     return ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")
 
@@ -142,10 +148,11 @@ def _alike(modules: list[Module]) -> list[list[Module]]:
     return list(alike.values())
 
 
-def _only_cached(alike: list[list[Module]], root: str) -> str:
+def only_cached(modules: list[Module], root: str) -> str:
+    """Name the modules that came out of a compile cache; empty where there are none."""
     cached = [
         module.name
-        for group in alike
+        for group in _alike(modules)
         if _kinds(group) == {"after"}
         for module in group
         if [stage.label for stage in module.stages] == ["after_optimizations"]
@@ -153,13 +160,14 @@ def _only_cached(alike: list[list[Module]], root: str) -> str:
     if not cached:
         return ""
     return (
-        f"{count_text(len(cached), 'module')} with after_optimizations alone ({_names(cached)}): taken from "
+        f"{count_text(len(cached), 'module')} with after_optimizations alone ({named(cached)}): taken from "
         "a compile cache, so that nothing was compiled. To see the rest: JAX_ENABLE_COMPILATION_CACHE=false "
         f"{visible(dump_command(root))}"
     )
 
 
-def _only_snapshots(modules: list[Module], root: str) -> str:
+def only_snapshots(modules: list[Module], root: str) -> str:
+    """Say that runs and nothing else were recorded; empty where that is not so."""
     runs = [file for module in modules for file in module.executions]
     if not any(file.name.kind == "unoptimized-snapshot" for file in runs) or _kinds(modules):
         return ""
@@ -179,23 +187,25 @@ def _without_end(group: list[Module]) -> list[Module]:
     return begun if sum("after" in some for some in kinds) < len(begun) else []
 
 
-def _no_end(alike: list[list[Module]]) -> str:
-    started = [module.name for group in alike for module in _without_end(group)]
+def no_end(modules: list[Module]) -> str:
+    """Name the modules that have a beginning and no end; empty where there are none."""
+    started = [module.name for group in _alike(modules) for module in _without_end(group)]
     if not started:
         return ""
     return (
-        f"{count_text(len(started), 'module')} with a beginning and no end ({_names(started)}): still being "
+        f"{count_text(len(started), 'module')} with a beginning and no end ({named(started)}): still being "
         "compiled, or the compiler crashed there, or --xla_dump_max_hlo_modules was reached."
     )
 
 
-def _cut_off(modules: list[Module]) -> str:
+def cut_off(modules: list[Module]) -> str:
+    """Name the files that end in the middle; empty where there are none."""
     files: list[File] = [
         file for module in modules for stage in module.stages for file in stage.files if not file.complete
     ]
     if not files:
         return ""
-    names = _names([file.path for file in files])
+    names = named([file.path for file in files])
     return (
         f"{count_text(len(files), 'file')} cut off in the middle ({names}): still being written, or the job "
         "ended or the disk was full before that was done."

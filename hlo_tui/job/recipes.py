@@ -94,7 +94,7 @@ _ALL = (
     ),
     Recipe(
         "all",
-        "also the small modules that older JAX leaves out, of less than 10 operations",
+        "also modules of less than 10 operations, which JAX before 0.4.30 leaves out",
         environment={"JAX_COMPILER_DETAILED_LOGGING_MIN_OPS": "0"},
     ),
     Recipe(
