@@ -183,7 +183,7 @@ def fake_process(
     place = proc / str(pid)
     place.mkdir(parents=True)
     (place / "exe").symlink_to(f"/usr/bin/{exe}")
-    (place / "cwd").symlink_to("/work")
+    (place / "cwd").symlink_to("/home/me")
     (place / "maps").write_text(maps)
     (place / "cmdline").write_bytes(b"python\0train.py\0")
     (place / "environ").write_bytes(environ)
@@ -198,7 +198,7 @@ def test_processes_are_read_where_xla_is_loaded(tmp_path: Path) -> None:
     (tmp_path / "16").mkdir()
     (tmp_path / "self").mkdir()
     assert list(with_xla(tmp_path)) == [
-        Process(11, "python train.py", "/work/d"),
+        Process(11, "python train.py", "/home/me/d"),
         Process(14, "python train.py", "/a b"),
         Process(15, "python train.py", ""),
     ]
