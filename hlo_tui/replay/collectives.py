@@ -16,6 +16,7 @@ import numpy as np
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import arrays
+from hlo_tui.replay.communication import COMMUNICATING, STARTS
 from hlo_tui.replay.program import Op
 
 if TYPE_CHECKING:
@@ -23,17 +24,8 @@ if TYPE_CHECKING:
 
 Instruction = pb.HloInstructionProto
 
-_SYNC = {
-    "all-reduce-start": "all-reduce",
-    "all-gather-start": "all-gather",
-    "collective-permute-start": "collective-permute",
-}
 _DONE = frozenset({"all-reduce-done", "all-gather-done", "collective-permute-done"})
-_GROUPED = frozenset(
-    {"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-broadcast", "ragged-all-to-all"}
-)
-COMMUNICATING = frozenset(_SYNC) | _GROUPED | {"collective-permute"}
-OPCODES = frozenset(_SYNC) | _DONE | _GROUPED | {"collective-permute", "partition-id", "replica-id"}
+OPCODES = COMMUNICATING | _DONE | {"partition-id", "replica-id"}
 
 
 class Unsupported(Exception):
@@ -84,7 +76,7 @@ def _replicated(op: Op, operands: Sequence[Instruction], out: Emitter, topology:
         return _device_number(op, out, topology)
     proto = pb.HloInstructionProto()
     proto.CopyFrom(op.proto)
-    proto.opcode = _SYNC.get(op.opcode, op.opcode)
+    proto.opcode = STARTS.get(op.opcode, op.opcode)
     proto.shape.CopyFrom(_result_shape(op))
     if proto.opcode == "collective-permute":
         pairs = permute_pairs(op.proto, topology)
@@ -120,7 +112,7 @@ def _device_number(op: Op, out: Emitter, topology: Topology) -> Instruction:
 def _alone(
     op: Op, operands: Sequence[Instruction], shapes: Sequence[pb.ShapeProto], out: Emitter
 ) -> Instruction:
-    opcode = _SYNC.get(op.opcode, op.opcode)
+    opcode = STARTS.get(op.opcode, op.opcode)
     shape = _result_shape(op)
     if opcode in ("partition-id", "replica-id"):
         zero = pb.LiteralProto(shape=arrays.array_shape(arrays.U32, ()), u32s=[0])

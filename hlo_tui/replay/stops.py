@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
-from hlo_tui.replay import collectives
+from hlo_tui.replay.communication import COMMUNICATING
 from hlo_tui.replay.conditions import Condition, parse_condition
 from hlo_tui.replay.finite import can_begin
 from hlo_tui.replay.program import Computation, Op, Program
@@ -111,7 +111,7 @@ def _matches(
     if spec.kind == "opcode":
         return f"opcode {spec.value}" if op.opcode == spec.value else ""
     if spec.kind == "collectives":
-        return f"collective {op.opcode}" if op.opcode in collectives.COMMUNICATING else ""
+        return f"collective {op.opcode}" if op.opcode in COMMUNICATING else ""
     if spec.kind == "tag":
         given = op.attributes.get(spec.value)
         wanted = given is not None and spec.detail in ("", given)

@@ -37,6 +37,7 @@ from hlo_tui.ui.treerows import Node, first_node, parents_of, place_of
 from hlo_tui.ui.watching import News
 
 if TYPE_CHECKING:
+    from hlo_tui.ui.panel import Panel
     from hlo_tui.ui.popups import Prompt
 
 # Seconds that the cursor has to rest on a module before it is opened.
@@ -197,8 +198,9 @@ class HloTuiApp(BaseApp):
         self.main.code.go_to(message.line, center=True)
         desk.arrived, want = message.line, message.opened.want
         self.mark(follow=desk.replays.is_of(message.opened) and want.line == -1 and want.beside is None)
-        if message.words:
-            self.say(message.words)
+        words = message.words or desk.lost_tags
+        if words:
+            self.say(words)
         self.shown.everything(self.situation())
         if desk.later:
             self.action_command(desk.later)
@@ -281,6 +283,11 @@ class HloTuiApp(BaseApp):
         self.main.code.set_marks(message.marks)
         if message.follow and message.marks.place is not None:
             self.main.code.go_to(message.marks.place, center=True)
+        from hlo_tui.ui.stopping import warn
+
+        warn(self)
+        for panel in self._panels():
+            panel.marked()
         self.shown.replay()
         self.shown.bars(self.situation())
 
@@ -300,11 +307,8 @@ class HloTuiApp(BaseApp):
                 self.mark(follow=moved)
             elif moved:
                 self.open(replace(replays.want, line=-1, computation="", instruction="", beside=None))
-        if self.screen is not self.main:
-            from hlo_tui.ui.valuescreen import ValueScreen
-
-            if isinstance(self.screen, ValueScreen):
-                self.screen.replay_changed(state)
+        for panel in self._panels():
+            panel.take(state)
         self._tick(state.status == "busy")
         self.shown.replay()
         self.shown.info()
@@ -321,3 +325,13 @@ class HloTuiApp(BaseApp):
     def _second(self) -> None:
         self.shown.replay()
         self.shown.bars(self.situation())
+        for panel in self._panels():
+            panel.show_foot()
+
+    def _panels(self) -> list[Panel]:
+        """The screens over the main one that hear of the replay."""
+        if self.screen is self.main:
+            return []
+        from hlo_tui.ui.panel import Panel
+
+        return [screen for screen in self.screen_stack if isinstance(screen, Panel)]

@@ -52,10 +52,11 @@ def footer(now: Situation, status: tuple[Span, ...], width: int, on: str = "main
     if width_of(status) > width // 2:
         return row(" ", *status)
     spans = [Span(" ")]
-    last = _key_spans(BY_ID["help"]) if on == "main" else []
+    help_id = "help" if on == "main" else f"{on}_help"
+    last = _key_spans(BY_ID[help_id]) if help_id in BY_ID else []
     room = width - 1 - width_of(last) - (width_of(status) + 2 if status else 0)
     for command in COMMANDS:
-        shown = command.footer and command.on == on and command.id not in ("help", "quit")
+        shown = command.footer and command.on == on and command.id not in (help_id, "quit")
         if shown and (command.check(now) is None or (command.id == "stage_previous" and now.later)):
             words = _key_spans(command)
             room -= width_of(words)

@@ -30,6 +30,7 @@ from hlo_tui.ui.screen import MainScreen
 from hlo_tui.ui.showing import Showing
 from hlo_tui.ui.themewatch import ThemeWatch
 from hlo_tui.ui.trail import Spot
+from hlo_tui.ui.wantedstops import WantedStops
 from hlo_tui.ui.watching import Watch
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ class BaseApp(App[None], inherit_bindings=False):
         self._themes = 0
         self.theme_watch = ThemeWatch(theme, self.post_message)
         self.use_theme(theme)
-        replays = Replays(replay or ReplayOptions(), self._tell, make)
+        stops = WantedStops(root if root.is_dir() else root.parent)
+        replays = Replays(replay or ReplayOptions(), self._tell, make, stops)
         self.desk = Desk(str(root), watch or Watch(root), replays)
         self.reader = Reader(self.post_message)
         self.main = MainScreen(self.paint)

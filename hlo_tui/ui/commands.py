@@ -4,12 +4,13 @@ help, the palette and the README's table are all made of this."""
 from __future__ import annotations
 
 from hlo_tui.ui.command import STILL_LOOKING, STILL_READING, Command, Situation
+from hlo_tui.ui.debugcommands import DEBUG, DEBUG_PANELS
 from hlo_tui.ui.maincommands import MAIN
 from hlo_tui.ui.panelcommands import PANELS
 
 __all__ = ["BY_ID", "COMMANDS", "STILL_LOOKING", "STILL_READING", "Command", "Situation"]
 
-COMMANDS = (*MAIN, *PANELS)
+COMMANDS = (*MAIN, *DEBUG, *PANELS, *DEBUG_PANELS)
 
 BY_ID = {command.id: command for command in COMMANDS}
 

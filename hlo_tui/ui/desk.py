@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from hlo_tui.dump.words import count_text
 from hlo_tui.errors import HloTuiError
 from hlo_tui.ui.codetext import CodeText
 from hlo_tui.ui.commands import Situation
@@ -22,6 +23,7 @@ _ANSWERS = 50
 
 if TYPE_CHECKING:
     from hlo_tui.dump.files import Stamp
+    from hlo_tui.replay.stopspec import StopSpec
     from hlo_tui.ui.inspection import Inspection
     from hlo_tui.ui.replayrows import ReplayView
 
@@ -52,6 +54,7 @@ class Desk:
         leaving: whether ctrl+c was pressed once with nothing under way.
         later: the command to run when the file has been read, empty for none.
         answers: what was typed so far when asked for something, by purpose, oldest first.
+        doubtful: stops that were typed, of which it is not known yet whether they mean anything here.
         arrived: the line (from 0) at which the open file was begun.
         touched: whether the person has done anything yet; until then what is most worth it is opened.
     """
@@ -79,6 +82,7 @@ class Desk:
     leaving: bool = False
     later: str = ""
     answers: dict[str, list[str]] = field(default_factory=dict)
+    doubtful: tuple[StopSpec, ...] = ()
     arrived: int = -1
     touched: bool = False
 
@@ -155,6 +159,21 @@ class Desk:
         back = bool(stages) and stages[-1].label == label
         return Beside(root, log, replace(module, stages=stages), back)
 
+    @property
+    def lost_tags(self) -> str:
+        """That tags of the module are lost at the stage that is open, in words; empty where none is known to be."""
+        opened = self.opened
+        module = None
+        if opened is not None and self.shelf is not None and opened.want.place.module is not None:
+            module = self.shelf.module(opened.want.place.module)
+        if opened is None or module is None or not opened.hlo:
+            return ""
+        first, now = self.shelf.tags(module) if self.shelf is not None else 0, len(opened.tagged)
+        if now >= first:
+            return ""
+        which = f"the {count_text(first, 'tag')} of this module" if not now else f"{first - now} of {first} tags"
+        return f"{which} {'are' if first - now > 1 else 'is'} lost here: K shows where to stop instead"
+
     def here(self, line: int) -> Want | None:
         """The same place, to be found in the file when it is read again."""
         if self.wanted is None:
@@ -202,7 +221,7 @@ class Desk:
             state=replays.state,
             module=f"{want.title} {want.stage}".strip() if want is not None else "",
             elsewhere=replays.state is not None and not replays.is_of(opened),
-            tagged=len(opened.tagged) - len(self.marks.disabled) if known and opened is not None else None,
+            tagged=len(self.marks.tagged - self.marks.disabled) if known else None,
             stops=len(self.marks.stops),
             asked=self.asked,
             grain=replays.grain,

@@ -7,13 +7,16 @@ from itertools import islice
 from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.outline import Computation
 from hlo_tui.hlo.tags import stops
+from hlo_tui.replay.meaning import Meaning
 from hlo_tui.replay.session import State, Stop
-from hlo_tui.replay.stopspec import TAGS, StopSpec
+from hlo_tui.replay.stopspec import StopSpec
 from hlo_tui.ui.inspection import line_of
 from hlo_tui.ui.marks import Marks, Tagged, value_sign
+from hlo_tui.ui.opened import Opened
 
 # How many tagged operations are marked; more of them nobody stops at one by one.
 MOST = 5000
+NOTHING = Meaning()
 
 
 def find_tagged(module: Module) -> tuple[Tagged, ...]:
@@ -22,20 +25,22 @@ def find_tagged(module: Module) -> tuple[Tagged, ...]:
     return tuple(Tagged(one.computation, one.name, one.line) for one in islice(tagged, MOST))
 
 
-def find_marks(
-    module: Module, tagged: tuple[Tagged, ...], specs: tuple[StopSpec, ...], state: State | None
-) -> Marks:
-    """Find the lines that stops and a replay's state mean in a scanned module."""
-    tag_lines = frozenset(one.line for one in tagged)
-    own = {(spec.computation, spec.value) for spec in specs if spec.kind == "instruction"}
-    disabled = frozenset() if TAGS in specs else frozenset(
-        one.line for one in tagged if (one.computation, one.instruction) not in own
-    )  # fmt: skip
-    places = {(computation, name) for computation, name in own}
+def find_marks(opened: Opened, specs: tuple[StopSpec, ...], state: State | None) -> Marks:
+    """Find the lines that stops and a replay's state mean in a scanned module; what stops mean is known already."""
+    module, meant = opened.module, opened.meant
+    on: set[int] = set()
+    off: set[int] = set()
+    for spec in specs:
+        lines = {spot.line for spot in meant.get(spec, NOTHING).spots}
+        if spec.kind != "tags":
+            (on if spec.enabled else off).update(lines)
+    tag_lines = frozenset(one.line for one in opened.tagged)
+    tags_on = any(spec.kind == "tags" and spec.enabled for spec in specs)
+    disabled = (tag_lines - on if not tags_on else tag_lines & off) | (frozenset(off) - on)
     if state is not None:
-        places |= {(str(stop["computation"]), str(stop["instruction"])) for stop in state.stops}
-    lines = (line_of(module, computation, name) for computation, name in places)
-    stop_lines = frozenset(line for line in lines if line is not None) - tag_lines
+        places = ((str(stop["computation"]), str(stop["instruction"])) for stop in state.stops)
+        on |= {line for place in places if (line := line_of(module, *place)) is not None}
+    stop_lines = frozenset(on) - tag_lines
     if state is None:
         return Marks(tag_lines, disabled, stop_lines)
     standing = None

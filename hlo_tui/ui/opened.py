@@ -14,6 +14,8 @@ from hlo_tui.ui.treerows import Place
 
 if TYPE_CHECKING:
     from hlo_tui.hlo.module import Module
+    from hlo_tui.replay.meaning import Meaning
+    from hlo_tui.replay.stopspec import StopSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ class Opened:
         scanned: whether all of it is known.
         module: the text with its outline; there once it is scanned.
         tagged: the operations to stop at; there once it is scanned.
+        meant: what the stops of this module mean in it, as far as that was looked up.
         painted: to be set when the first lines are on the screen; the scan would slow their drawing down.
     """
 
@@ -93,6 +96,7 @@ class Opened:
     scanned: bool = False
     module: Module = field(init=False, repr=False)
     tagged: tuple[Tagged, ...] = ()
+    meant: dict[StopSpec, Meaning] = field(default_factory=dict)
     painted: threading.Event = field(default_factory=threading.Event, repr=False)
 
     @property

@@ -19,6 +19,8 @@ PANELS = (
             help="Put another value in its place and go on from there."),
     Command("value_save", ("s",), "save", VALUE, idle, "save", on="value",
             help="Write the array as a .npy file."),
+    Command("value_help", ("question_mark", "f1"), "help", VALUE, always, "help", on="value",
+            help="Show these keys."),
     Command("value_close", ("q", "escape", "backspace", "v", "ctrl+c"), "close", VALUE, always, "close", on="value",
             help="Go back to the code."),
 )  # fmt: skip

@@ -79,10 +79,7 @@ def help_rows(now: Situation, width: int) -> list[Row]:
     off: list[Row] = []
     title_width = 26 if width >= _WIDE else 0
     for command in COMMANDS:
-        if not command.keys:
-            continue
-        if command.on != "main":
-            groups.setdefault(command.group, []).append(_help_row(command, title_width, None))
+        if not command.keys or command.on != "main":
             continue
         reason = command.check(now)
         if reason is None:

@@ -111,10 +111,15 @@ class Reader:
     def mark(self, opened: Opened, specs: tuple[StopSpec, ...], state: State | None, follow: bool) -> None:
         """Find the lines of stops and of a replay."""
 
-        def job(_: Stop) -> Message:
+        def job(stop: Stop) -> Message | None:
+            from hlo_tui.replay.meaning import all_meanings
             from hlo_tui.ui.marking import find_marks
 
-            return Marked(opened.number, find_marks(opened.module, opened.tagged, specs, state), follow)
+            meant = all_meanings(opened.module, specs, opened.meant, stop)
+            if stop():
+                return None
+            opened.meant = meant
+            return Marked(opened.number, find_marks(opened, specs, state), follow)
 
         self._put("marks", job)
 

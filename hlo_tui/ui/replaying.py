@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hlo_tui.errors import HloTuiError
-from hlo_tui.replay.stopspec import TAGS, StopSpec, parse_spec
+from hlo_tui.replay.stopspec import TAGS
 from hlo_tui.ui.handlers import HANDLERS, answers, does
 from hlo_tui.ui.opened import Want
 from hlo_tui.ui.popups import Popup
@@ -15,19 +15,17 @@ from hlo_tui.ui.replayrows import information
 if TYPE_CHECKING:
     from hlo_tui.ui.base import BaseApp
 
-_FORMS = "op:dot; name:mlp.*; line:model.py:88; tag:KEY=VALUE; first:nan; collectives; NAME if max>1e4"
-
 
 def _move(app: BaseApp, how: str, backward: bool = False) -> None:
-    want = _what_runs(app, fresh=not backward)
+    want = what_runs(app, fresh=not backward)
     if how == "continue" and not backward and _nothing_to_stop_at(app):
         return
-    target = _target(app) if how == "to" else None
+    place = target(app) if how == "to" else None
     app.desk.asked = False
     if app.main.pane == "modules" and not app.main.narrow:
         # The keys that come next are meant for the code.
         app.main.go("code")
-    app.desk.replays.move(want, how, backward, target)
+    app.desk.replays.move(want, how, backward, place)
 
 
 for _how in ("continue", "next", "step", "finish", "to"):
@@ -35,7 +33,7 @@ for _how in ("continue", "next", "step", "finish", "to"):
     HANDLERS[f"{_how}_back"] = partial(_move, how=_how, backward=True)
 
 
-def _what_runs(app: BaseApp, fresh: bool) -> Want:
+def what_runs(app: BaseApp, fresh: bool) -> Want:
     """The module that is replayed; that which is open where nothing is, or where it is another one."""
     desk = app.desk
     if desk.replays.want is not None and (desk.opened is None or not fresh):
@@ -60,7 +58,12 @@ def _nothing_to_stop_at(app: BaseApp) -> bool:
     return True
 
 
-def _target(app: BaseApp) -> tuple[str, str]:
+def target(app: BaseApp) -> tuple[str, str]:
+    """The computation and the name of the instruction under the cursor.
+
+    Raises:
+        HloTuiError: it is on none.
+    """
     found = app.desk.inspection
     if found is None or found.instruction is None:
         raise HloTuiError("The cursor is on no instruction")
@@ -90,52 +93,11 @@ def _frame(app: BaseApp, way: int) -> None:
     app.jump(lines[at + way])
 
 
-@does("break")
-def _break(app: BaseApp) -> None:
-    opened = app.desk.opened
-    if opened is None:
-        return
-    computation, name = _target(app)
-    there = app.desk.replays.toggle(opened, computation, name)
-    app.say(f"{'stops' if there else 'does not stop'} at %{name}")
-    app.mark()
-
-
-@does("stops")
-def _stops(app: BaseApp) -> None:
-    opened = app.desk.opened
-    if opened is not None:
-        others = [
-            s.text() for s in app.desk.replays.specs(opened.want) if s.kind not in ("tags", "instruction")
-        ]
-        app.ask("stops", _FORMS, "; ".join(others), select=False)
-
-
-@answers("stops")
-def _stops_answered(app: BaseApp, text: str) -> None:
-    opened = app.desk.opened
-    if opened is None:
-        return
-    new = tuple(parse_spec(part) for part in text.split(";") if part.strip())
-    kept = tuple(s for s in app.desk.replays.specs(opened.want) if s.kind in ("tags", "instruction"))
-    app.desk.replays.set_specs(opened.want, dict.fromkeys((*kept, *new)))
-    app.mark()
-    app.say(_stops_words(new))
-
-
-def _stops_words(new: tuple[StopSpec, ...]) -> str:
-    return (
-        "stops in this module at " + ", ".join(spec.text() for spec in new)
-        if new
-        else "stops at the tags and the marked lines"
-    )
-
-
 @does("value")
 def _value(app: BaseApp) -> None:
     from hlo_tui.ui.valuescreen import ValueScreen
 
-    computation, instruction = _target(app)
+    computation, instruction = target(app)
     app.push_screen(ValueScreen(app, computation, instruction))
 
 

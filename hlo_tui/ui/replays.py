@@ -1,15 +1,15 @@
-"""The one replay that runs beside the screen: which file it is of, what to stop at, and its newest state."""
+"""The one replay that runs beside the screen: which file it is of, and its newest state."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hlo_tui.errors import HloTuiError
-from hlo_tui.ui.marks import Tagged
 from hlo_tui.ui.opened import Opened, Want
+from hlo_tui.ui.wantedstops import WantedStops
 
 if TYPE_CHECKING:
     from hlo_tui.replay.session import Options, State, Stop
@@ -27,8 +27,10 @@ class AnySession(Protocol):
     @property
     def state(self) -> State: ...
     def move(self, how: str, backward: bool = False, target: tuple[str, str] | None = None) -> None: ...
+    def run_until(self, spec: StopSpec, backward: bool = False) -> None: ...
     def goto(self, stop: Stop) -> None: ...
     def set_specs(self, specs: tuple[StopSpec, ...]) -> None: ...
+    def set_watches(self, watches: tuple[tuple[str, str], ...]) -> None: ...
     def look(self, computation: str, instruction: str) -> None: ...
     def inspect(self, params: dict[str, Any], then: Callable[[dict[str, Any]], None]) -> None: ...
     def change(self, computation: str, instruction: str, to: str) -> None: ...
@@ -73,11 +75,12 @@ class Replays:
         options: ReplayOptions,
         tell: Callable[[AnySession, State], object],
         make: MakeSession = make_session,
+        stops: WantedStops | None = None,
     ) -> None:
         self._options = options
         self._tell = tell
         self._make = make
-        self._specs: dict[Key, tuple[StopSpec, ...]] = {}
+        self.stops = stops or WantedStops()
         self.session: AnySession | None = None
         self.state: State | None = None
         self.want: Want | None = None
@@ -93,15 +96,15 @@ class Replays:
 
     def specs(self, want: Want) -> tuple[StopSpec, ...]:
         """What to stop at in a module."""
-        from hlo_tui.replay.stopspec import TAGS
-
-        return self._specs.get(key_of(want), (TAGS,))
+        return self.stops.of(want)
 
     def take(self, session: object, state: State) -> bool:
         """Take in a new state; False where it is of a session that is over."""
         if session is not self.session:
             return False
         self.state = state
+        if self.want is not None and state.status != "busy":
+            self.stops.met(self.want, state.specs)
         return True
 
     def move(
@@ -112,23 +115,36 @@ class Replays:
         Raises:
             HloTuiError: the replay is busy.
         """
+        self.of(want).move(how, backward, target)
+
+    def of(self, want: Want) -> AnySession:
+        """The session of `want`; a new one where none is under way or that of another module is."""
         if self.want is None or key_of(self.want) != key_of(want):
             self.end()
             self._begin(want)
-        self.running.move(how, backward, target)
+        return self.running
 
-    def set_specs(self, want: Want, specs: Iterable[StopSpec]) -> None:
-        """Stop at these in a module from now on."""
-        self._specs[key_of(want)] = tuple(specs)
-        if self.session is not None and self.want is not None and key_of(self.want) == key_of(want):
-            self.session.set_specs(self._specs[key_of(want)])
+    def set_specs(self, want: Want, specs: tuple[StopSpec, ...]) -> None:
+        """Stop at these in a module from now on.
 
-    def toggle(self, opened: Opened, computation: str, instruction: str) -> bool:
-        """Set a stop at an instruction or take it away; gives whether there is one now."""
-        specs = self.specs(opened.want)
-        changed = toggled(specs, opened.tagged, computation, instruction)
-        self.set_specs(opened.want, changed)
-        return stops_at(changed, opened.tagged, computation, instruction)
+        Raises:
+            HloTuiError: they cannot be kept for the next time; they hold all the same.
+        """
+        self.stops.put(want, specs)
+        self._tell_stops()
+        self.stops.save(want)
+
+    def hunt(self, spec: StopSpec | None) -> None:
+        """Stop where this holds in every module, until it is taken back with None."""
+        self.stops.everywhere = spec
+        self._tell_stops()
+
+    def _tell_stops(self) -> None:
+        """Let the replay know what to stop at, where that is something else than before."""
+        if self.session is not None and self.want is not None:
+            specs = self.stops.of(self.want)
+            if specs != self.session.state.specs:
+                self.session.set_specs(specs)
 
     def goto(self, number: int) -> None:
         """Stand again at a stop of the history, from 1.
@@ -183,36 +199,3 @@ class Replays:
         session = self._make(options, changed, self.specs(want))
         made.append(session)
         self.session, self.want, self.state = session, want, session.state
-
-
-def toggled(
-    specs: tuple[StopSpec, ...], tagged: tuple[Tagged, ...], computation: str, instruction: str
-) -> tuple[StopSpec, ...]:
-    """What to stop at with one stop more or less. The tags are one spec while none of them is off."""
-    from hlo_tui.replay.stopspec import TAGS, StopSpec
-
-    own = StopSpec("instruction", instruction, computation)
-    each = tuple(StopSpec("instruction", one.instruction, one.computation) for one in tagged)
-    if own in specs:
-        return tuple(spec for spec in specs if spec != own)
-    if own not in each:
-        return (*specs, own)
-    if TAGS in specs:
-        return (*(spec for spec in specs if spec != TAGS), *(spec for spec in each if spec != own))
-    added = (*specs, own)
-    if all(spec in added for spec in each):
-        return (TAGS, *(spec for spec in added if spec not in each))
-    return added
-
-
-def stops_at(
-    specs: tuple[StopSpec, ...], tagged: tuple[Tagged, ...], computation: str, instruction: str
-) -> bool:
-    """Whether the specs stop at an instruction, as far as its name tells."""
-    from hlo_tui.replay.stopspec import TAGS, StopSpec
-
-    if StopSpec("instruction", instruction, computation) in specs:
-        return True
-    return TAGS in specs and any(
-        (one.computation, one.instruction) == (computation, instruction) for one in tagged
-    )

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import events
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
+from textual.binding import BindingType
 
 from hlo_tui.errors import HloTuiError
-from hlo_tui.ui.bars import Bar, footer, rule
 from hlo_tui.ui.closely import Closely, Origin, Part, build
-from hlo_tui.ui.commands import COMMANDS
 from hlo_tui.ui.messages import Seen
-from hlo_tui.ui.popups import Prompt
-from hlo_tui.ui.replayrows import status
-from hlo_tui.ui.rows import Row, Span
-from hlo_tui.ui.rowsview import RowsView
+from hlo_tui.ui.panel import Panel, keys_of
+from hlo_tui.ui.rows import Row
 from hlo_tui.ui.valuerows import iteration_text
 
 if TYPE_CHECKING:
@@ -36,59 +28,40 @@ _QUESTIONS = {
 }
 
 
-class ValueScreen(ModalScreen[None]):
+class ValueScreen(Panel):
     """Asks for the value, then for what is to be seen of it, and shows both."""
 
-    CSS = "ValueScreen { background: $background; } ValueScreen RowsView { height: 1fr; }"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(",".join(command.keys), f"value('{command.id}')", show=False)
-        for command in COMMANDS
-        if command.on == "value"
-    ]
+    PANEL = "value"
+    BINDINGS: ClassVar[list[BindingType]] = keys_of("value")
 
     def __init__(self, app: BaseApp, computation: str, instruction: str) -> None:
-        super().__init__()
-        self._owner = app
+        super().__init__(app, "Value")
         self.look = Closely(computation, instruction)
-        self._notice = ""
-        self._title = Bar(app.paint)
-        self._rows = RowsView(app.paint, id="value-rows")
-        self._foot = Bar(app.paint)
 
-    def compose(self) -> ComposeResult:
-        """A title, the rows, and the keys."""
-        yield self._title
-        yield self._rows
-        yield self._foot
+    def build(self, width: int) -> list[Row]:
+        """The value as far as it is known."""
+        return build(self.look, width)
 
-    def on_mount(self) -> None:
+    def begin(self) -> None:
         """Ask for the value, unless it is known already."""
-        self._rows.focus()
-        state = self._owner.desk.replays.state
-        self._attempt(lambda: self._begin(state) if state is not None else None)
+        state = self.owner.desk.replays.state
+        if state is not None:
+            self._begin(state)
 
     def _begin(self, state: State) -> None:
         summary = state.value_of(self.look.computation, self.look.instruction)
         self.look = replace(self.look, where=_where(state), summary=summary)
         if summary is None:
-            self._owner.desk.replays.running.look(self.look.computation, self.look.instruction)
+            self.owner.desk.replays.running.look(self.look.computation, self.look.instruction)
         else:
             self._ask_overview()
 
-    def on_resize(self, _: events.Resize) -> None:
-        """The rows depend on the width."""
-        self._show()
-
     def replay_changed(self, state: State) -> None:
         """Take in what the replay knows now."""
-        if state.status == "standing" and state.problem is not None:
-            problem = state.problem
-            self._notice = "; ".join(part for part in (problem.title, problem.message, problem.hint) if part)
         summary = state.value_of(self.look.computation, self.look.instruction)
         if summary is not None and summary is not self.look.summary:
             self.look = replace(self.look, summary=summary, overview=None, where=_where(state))
-            self._attempt(self._ask_overview)
-        self._show()
+            self._ask_overview()
 
     def on_seen(self, message: Seen) -> None:
         """Show what came back."""
@@ -100,62 +73,33 @@ class ValueScreen(ModalScreen[None]):
         elif what == "compare":
             self.look = replace(self.look, compared=result)
         elif what == "save":
-            self._notice = f"saved {result['bytes']:,} bytes in {result['path']}"
-        self._show()
+            self.notice = f"saved {result['bytes']:,} bytes in {result['path']}"
+        self.show()
 
-    def action_value(self, identity: str) -> None:
+    def do(self, identity: str) -> None:
         """Run one of the value screen's commands."""
-        self._notice = ""
-        if identity == "value_close":
-            self.dismiss(None)
-        elif identity == "value_worst":
-            self._attempt(self._worst)
+        if identity == "value_worst":
+            self._worst()
         else:
-            self.query(Prompt).remove()
-            given = self._suggestion(identity)
-            prompt = Prompt(identity, _QUESTIONS[identity], given)
-            self.mount(prompt, before=self._foot)
-            self.set_focus(prompt)
-        self._show()
+            self.ask(identity, _QUESTIONS[identity], self._suggestion(identity))
 
-    def on_prompt_answered(self, message: Prompt.Answered) -> None:
-        """Do what was asked for."""
-        message.stop()
-        for prompt in self.query(Prompt):
-            prompt.remove()
-        self.set_focus(self._rows)
-        text = (message.text or "").strip()
-        if message.text is not None:
-            self._attempt(lambda: self._do(message.purpose, text))
-        self._show()
-
-    def on_prompt_typed(self, message: Prompt.Typed) -> None:
-        """Nothing changes while the person types."""
-        message.stop()
-
-    def on_rows_view_chosen(self, message: RowsView.Chosen) -> None:
+    def chosen(self, key: object) -> None:
         """Look at a part, or go to where an element comes from."""
-        message.stop()
-        key = message.key
         if isinstance(key, Part):
             self.look = replace(self.look, element=key.element, overview=None)
-            self._attempt(self._ask_overview)
-            self._show()
+            self._ask_overview()
         elif isinstance(key, Origin):
-            opened = self._owner.desk.opened
+            opened = self.owner.desk.opened
             self.dismiss(None)
             if opened is not None:
-                self._owner.reader.locate(opened, key.instruction, 0, key.computation)
+                self.owner.reader.locate(opened, key.instruction, 0, key.computation)
 
-    def on_rows_view_moved(self, message: RowsView.Moved) -> None:
-        """What is under the cursor matters to nobody else."""
-        message.stop()
-
-    def _do(self, identity: str, text: str) -> None:
-        if identity == "value_slice":
+    def answered(self, purpose: str, text: str) -> None:
+        """Do what was asked for."""
+        if purpose == "value_slice":
             self.look = replace(self.look, slice=text)
             self._ask_overview()
-        elif identity == "value_origin" and text:
+        elif purpose == "value_origin" and text:
             index = _numbers(text)
             self._ask(
                 {
@@ -165,18 +109,18 @@ class ValueScreen(ModalScreen[None]):
                     "index": index,
                 }
             )
-        elif identity == "value_compare" and text:
+        elif purpose == "value_compare" and text:
             self._compare(int(text) if text.isdecimal() else 0)
-        elif identity == "value_change" and text:
-            self._owner.desk.replays.running.change(self.look.computation, self.look.instruction, text)
-        elif identity == "value_save" and text:
+        elif purpose == "value_change" and text:
+            self.owner.desk.replays.running.change(self.look.computation, self.look.instruction, text)
+        elif purpose == "value_save" and text:
             path = text if text.endswith(".npy") else f"{text}.npy"
             self._ask(
                 {"what": "save", "value": self.look.value, "element": list(self.look.element), "path": path}
             )
 
     def _compare(self, number: int) -> None:
-        state = self._owner.desk.replays.state
+        state = self.owner.desk.replays.state
         if state is None or not 0 < number <= len(state.history):
             raise HloTuiError(
                 "There is no such stop", f"the history has {len(state.history) if state else 0}"
@@ -208,7 +152,7 @@ class ValueScreen(ModalScreen[None]):
         return ""
 
     def _stop_before(self) -> str:
-        state = self._owner.desk.replays.state
+        state = self.owner.desk.replays.state
         if state is None:
             return ""
         others = [
@@ -225,27 +169,10 @@ class ValueScreen(ModalScreen[None]):
 
     def _ask(self, params: dict[str, Any]) -> None:
         what = str(params["what"])
-        self._owner.desk.replays.running.inspect(params, lambda result: self._tell(what, result))
+        self.owner.desk.replays.running.inspect(params, lambda result: self._tell(what, result))
 
     def _tell(self, what: str, result: dict[str, Any]) -> None:
         self.post_message(Seen(what, result))
-
-    def _attempt(self, act: Callable[[], object]) -> None:
-        try:
-            act()
-        except HloTuiError as error:
-            self._notice = "; ".join(part for part in (error.title, error.message, error.hint) if part)
-
-    def _show(self) -> None:
-        look, state = self.look, self._owner.desk.replays.state
-        width = self.size.width
-        self._title.show(rule("Value", True, width))
-        self._rows.show(lambda columns: build(look, columns))
-        words = self._notice
-        if not words and state is not None and state.status == "busy":
-            words = status(state, self._owner.now())
-        spans = (Span(words, "notice"),) if words else ()
-        self._foot.show(footer(self._owner.situation(), spans, width, on="value") if width else Row())
 
 
 def _where(state: State) -> str:

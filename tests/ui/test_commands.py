@@ -9,9 +9,9 @@ import pytest
 
 from hlo_tui.ui.commands import BY_ID, COMMANDS, Situation, key_table, shown_key
 from hlo_tui.ui.handlers import ANSWERS, HANDLERS, handler
+from hlo_tui.ui.panel import keys_of
 from hlo_tui.ui.popups import help_rows
 from hlo_tui.ui.screen import MainScreen
-from hlo_tui.ui.valuescreen import ValueScreen
 
 READY = Situation(
     pane="code", opened=True, scanned=True, hlo=True, instruction=True, name=True, replay="standing",
@@ -87,8 +87,10 @@ def test_all_keys_are_bound_on_the_main_screen():
     bound = {key for binding in MainScreen.BINDINGS for key in binding.key.split(",")}
     main = [command for command in COMMANDS if command.on == "main" and command.id != "palette"]
     assert {key for command in main for key in command.keys} == bound
-    bound = {key for binding in ValueScreen.BINDINGS for key in binding.key.split(",")}
-    assert {key for command in COMMANDS if command.on == "value" for key in command.keys} == bound
+    for panel in {command.on for command in COMMANDS} - {"main"}:
+        bound = {key for binding in keys_of(panel) for key in binding.key.split(",")}
+        assert {key for command in COMMANDS if command.on == panel for key in command.keys} == bound
+        assert {f"{panel}_help", f"{panel}_close"} <= set(BY_ID)
 
 
 def test_help_shows_what_can_run_and_the_reason_of_what_cannot():

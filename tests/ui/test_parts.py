@@ -2,50 +2,102 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from rich.color import ColorType
 
+from hlo_tui.dump.modules import ModuleKey
 from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.source import BytesSource
+from hlo_tui.replay.meaning import all_meanings
 from hlo_tui.replay.session import State
 from hlo_tui.replay.stopspec import TAGS, StopSpec
 from hlo_tui.theme.theme import load
 from hlo_tui.ui.inspection import inspect, source_line
 from hlo_tui.ui.marking import find_marks, find_tagged
-from hlo_tui.ui.marks import Marks, Tagged, value_sign
-from hlo_tui.ui.opened import Want
+from hlo_tui.ui.marks import Marks, value_sign
+from hlo_tui.ui.opened import Opened, Want
 from hlo_tui.ui.paint import Paint, textual_theme
-from hlo_tui.ui.replays import stops_at, toggled
 from hlo_tui.ui.rows import Span
 from hlo_tui.ui.themewatch import ThemeWatch
 from hlo_tui.ui.trail import Spot, Trail
 from hlo_tui.ui.treerows import Place
+from hlo_tui.ui.wantedstops import WantedStops
 from tests.ui import dumps
 from tests.ui.fakes import STOPS
 
-A, B = Tagged("body", "a", 3), Tagged("main", "b", 9)
+MULTIPLY, ADD = ("region_0.4", "mul.3"), ("main.88", "add.7")
 
 
-def spec(tagged: Tagged) -> StopSpec:
-    return StopSpec("instruction", tagged.instruction, tagged.computation)
+def opened(specs: tuple[StopSpec, ...] = (TAGS,)) -> Opened:
+    found = module()
+    one = Opened(1, Want(Place("f"), Path("f")), found.source, "text", hlo=True, tagged=find_tagged(found))
+    one.module = found
+    one.meant = all_meanings(found, specs, {})
+    return one
+
+
+def toggle(stops: WantedStops, place: tuple[str, str]) -> bool:
+    return stops.toggle(opened(), *place, ("multiply", "a/b"))
 
 
 def test_a_stop_is_set_and_taken_away():
-    own = StopSpec("instruction", "x", "main")
-    assert toggled((TAGS,), (A, B), "main", "x") == (TAGS, own)
-    assert toggled((TAGS, own), (A, B), "main", "x") == (TAGS,)
+    stops, want = WantedStops(), opened().want
+    own = StopSpec("instruction", "tanh.2", "region_0.4", anchor=("multiply", "a/b"))
+    assert toggle(stops, ("region_0.4", "tanh.2"))
+    assert stops.own(want) == (TAGS, own)
+    assert not toggle(stops, ("region_0.4", "tanh.2"))
+    assert stops.own(want) == (TAGS,)
 
 
 def test_one_of_several_tags_is_switched_off_and_on_again():
-    off = toggled((TAGS,), (A, B), "body", "a")
-    assert off == (spec(B),)
-    assert not stops_at(off, (A, B), "body", "a")
-    assert stops_at(off, (A, B), "main", "b")
-    assert toggled(off, (A, B), "body", "a") == (TAGS,)
-    both_off = toggled(off, (A, B), "main", "b")
-    assert both_off == ()
-    assert toggled(both_off, (A, B), "main", "b") == (spec(B),)
+    stops, want = WantedStops(), opened().want
+    assert not toggle(stops, MULTIPLY)
+    off = StopSpec("instruction", "mul.3", "region_0.4", anchor=("multiply", "a/b"), enabled=False)
+    assert stops.own(want) == (TAGS, off)
+    marks = find_marks(opened(stops.own(want)), stops.own(want), None)
+    assert (marks.stop_sign(line_with("%mul.3 =")), marks.stop_sign(line_with("%add.7 ="))) == (
+        ("○", "disabled"),
+        ("●", "tagged"),
+    )
+    assert toggle(stops, MULTIPLY)
+    assert stops.own(want) == (TAGS,)
+
+
+def test_where_all_tags_are_off_one_of_them_is_a_stop_of_its_own():
+    stops, want = WantedStops(), opened().want
+    stops.put(want, (replace(TAGS, enabled=False),))
+    assert toggle(stops, ADD)
+    marks = find_marks(opened(stops.own(want)), stops.own(want), None)
+    assert marks.stop_sign(line_with("%mul.3 ="))[0] == "○"
+    assert marks.stop_sign(line_with("%add.7 ="))[0] == "●"
+    assert not toggle(stops, ADD)
+
+
+def test_stops_are_kept_by_the_name_of_the_module(tmp_path):
+    stops, one = WantedStops(tmp_path / "dump"), opened()
+    want = replace(one.want, place=Place("f", ModuleKey("", 12, "jit_step"), "before"))
+    stops.put(want, (TAGS, StopSpec("opcode", "dot")))
+    stops.save(want)
+    again = WantedStops(tmp_path / "dump")
+    other = replace(want, place=Place("g", ModuleKey("", 44, "jit_step"), "after"))
+    assert again.of(other) == (TAGS, StopSpec("opcode", "dot"))
+    assert WantedStops(tmp_path / "elsewhere").of(other) == (TAGS,)
+    again.everywhere = StopSpec("first", "nan")
+    assert again.of(other)[-1] == StopSpec("first", "nan")
+    again.met(other, (TAGS,))
+    assert again.own(other) == (TAGS, StopSpec("opcode", "dot"))
+
+
+def test_what_was_to_stop_once_is_gone_when_it_has():
+    stops, want = WantedStops(), opened().want
+    stops.put(
+        want,
+        (TAGS, StopSpec("opcode", "dot", once=True), StopSpec("opcode", "add", once=True, enabled=False)),
+    )
+    stops.met(want, (TAGS,))
+    assert stops.own(want) == (TAGS, StopSpec("opcode", "add", once=True, enabled=False))
 
 
 def test_a_trail_goes_back_and_forward_like_a_browser():
@@ -80,9 +132,8 @@ def test_tagged_operations_are_found():
 
 
 def test_marks_say_where_a_replay_stands_what_it_ran_and_what_is_bad():
-    found = module()
     state = State(status="standing", at="stop", current=STOPS[2], history=tuple(STOPS))
-    marks = find_marks(found, find_tagged(found), (TAGS,), state)
+    marks = find_marks(opened(), (TAGS,), state)
     assert marks.standing == line_with("%mul.3 =")
     assert marks.frames == (line_with("%while.6 ="),)
     assert marks.ran == (
@@ -96,12 +147,13 @@ def test_marks_say_where_a_replay_stands_what_it_ran_and_what_is_bad():
 
 
 def test_switched_off_tags_and_own_stops_have_their_signs():
-    found = module()
-    specs = (StopSpec("instruction", "add.7", "main.88"), StopSpec("instruction", "dot.9", "region_0.4"))
-    marks = find_marks(found, find_tagged(found), specs, None)
+    off = StopSpec("instruction", "tanh.2", "region_0.4", enabled=False)
+    specs = (StopSpec("instruction", "add.7", "main.88"), StopSpec("opcode", "dot"), off)
+    marks = find_marks(opened(specs), specs, None)
     assert marks.stop_sign(line_with("%mul.3 ="))[0] == "○"
     assert marks.stop_sign(line_with("%add.7 ="))[0] == "●"
     assert marks.stop_sign(line_with("%dot.9 ="))[0] == "◆"
+    assert marks.stop_sign(line_with("%tanh.2 ="))[0] == "○"
     assert Marks().stop_sign(3)[0] == " "
 
 

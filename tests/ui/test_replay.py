@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from hlo_tui.errors import EngineError
-from hlo_tui.replay.stopspec import TAGS, StopSpec
+from hlo_tui.replay.stopspec import TAGS
 from hlo_tui.ui.replays import ReplayOptions
 from tests.corpus import DATA
 from tests.ui import dumps
@@ -217,14 +217,18 @@ async def test_stops_are_set_and_tags_switched_off(dump):
         await app.until(lambda: desk.inspection.title == "tanh.2", "one line up")
         await app.press("b")
         await app.sees("25 ◆")
-        assert specs() == (TAGS, StopSpec("instruction", "tanh.2", "region_0.4"))
+        own = specs()[1]
+        assert (own.value, own.computation, own.anchor[0]) == ("tanh.2", "region_0.4", "tanh")
         await app.press("b")
         await app.misses("◆")
         await app.press("down")
         await app.until(lambda: desk.inspection.title == "mul.3", "at the tag")
         await app.press("b")
         await app.sees("26 ○")
-        assert specs() == (StopSpec("instruction", "add.7", "main.88"),)
+        assert [(one.kind, one.value, one.enabled) for one in specs()] == [
+            ("tags", "", True),
+            ("instruction", "mul.3", False),
+        ]
         await app.press("b")
         await app.sees("26 ●")
         assert set(specs()) == {TAGS}
@@ -241,6 +245,10 @@ async def test_stops_of_other_kinds_are_typed(dump):
         await app.type("what:")
         await app.press("enter")
         await app.sees("is no stop")
+        await app.press("B", "ctrl+u")
+        await app.type("op:cosine; op:dot")
+        await app.press("enter")
+        await app.sees("nothing in this module is op:cosine: L lists the stops")
 
 
 async def test_nothing_to_stop_at_says_how_to_tag_and_then_runs(dump):

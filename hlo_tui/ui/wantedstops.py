@@ -1,0 +1,100 @@
+"""What to stop at in each module: what the person asked for, kept by the module's name from session to session."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hlo_tui.ui.opened import Opened, Want
+
+if TYPE_CHECKING:
+    from hlo_tui.replay.saved import SavedStops
+    from hlo_tui.replay.stopspec import StopSpec
+
+
+class WantedStops:
+    """The stops of all modules of a dump. Stages of a module, and modules of one name, share theirs.
+
+    Attributes:
+        everywhere: what every module is to be stopped at besides, for as long as the screen is there.
+    """
+
+    def __init__(self, watched: Path | None = None) -> None:
+        """Take the dump whose stops are kept from session to session; None keeps them nowhere."""
+        self._watched = watched
+        self._saved: SavedStops | None = None
+        self._own: dict[str, tuple[StopSpec, ...]] = {}
+        self.everywhere: StopSpec | None = None
+
+    def of(self, want: Want) -> tuple[StopSpec, ...]:
+        """What to stop at in a module."""
+        own = self.own(want)
+        return own if self.everywhere is None or self.everywhere in own else (*own, self.everywhere)
+
+    def own(self, want: Want) -> tuple[StopSpec, ...]:
+        """The same without what holds everywhere; the tags where nothing else was asked for."""
+        from hlo_tui.replay.stopspec import TAGS
+
+        name = name_of(want)
+        if name not in self._own:
+            saved = self._kept()
+            self._own[name] = (TAGS,) if saved is None else saved.load(name)
+        return self._own[name]
+
+    def put(self, want: Want, specs: tuple[StopSpec, ...]) -> None:
+        """Stop at these in a module from now on."""
+        kept = tuple(dict.fromkeys(spec for spec in specs if spec != self.everywhere))
+        self._own[name_of(want)] = kept
+
+    def save(self, want: Want) -> None:
+        """Keep the stops of a module for the next session.
+
+        Raises:
+            HloTuiError: they cannot be written.
+        """
+        saved = self._kept()
+        if saved is not None:
+            saved.save(name_of(want), self.own(want))
+
+    def _kept(self) -> SavedStops | None:
+        from hlo_tui.replay.saved import SavedStops
+
+        if self._saved is None and self._watched is not None:
+            self._saved = SavedStops(self._watched)
+        return self._saved
+
+    def met(self, want: Want, specs: tuple[StopSpec, ...]) -> None:
+        """Take in what a replay still stops at: what was to stop only once may be gone."""
+        own = self.own(want)
+        left = tuple(spec for spec in own if not spec.once or not spec.enabled or spec in specs)
+        if left != own:
+            self.put(want, left)
+
+    def toggle(self, opened: Opened, computation: str, instruction: str, anchor: tuple[str, str]) -> bool:
+        """Set a stop at an instruction or take it away, a tag switched off or on; whether there is one now.
+
+        `anchor` is its opcode and op_name, to find it again in a module that is compiled anew.
+        """
+        from hlo_tui.replay.stopspec import StopSpec
+
+        specs = self.own(opened.want)
+        mine = StopSpec("instruction", instruction, computation, anchor=anchor)
+        there = [spec for spec in specs if spec.same_place(mine)]
+        tagged = any(
+            (one.computation, one.instruction) == (computation, instruction) for one in opened.tagged
+        )
+        by_tag = tagged and any(spec.kind == "tags" and spec.enabled for spec in specs)
+        left = tuple(spec for spec in specs if not spec.same_place(mine))
+        stopping = any(spec.enabled for spec in there) or (by_tag and not there)
+        if stopping:
+            self.put(opened.want, (*left, replace(mine, enabled=False)) if by_tag else left)
+        else:
+            self.put(opened.want, left if by_tag else (*left, mine))
+        return not stopping
+
+
+def name_of(want: Want) -> str:
+    """What the stops of a module are kept under: its name, or the file's where that is not known."""
+    key = want.place.module
+    return (key.name if key is not None else "") or want.member or want.path.name
