@@ -95,8 +95,6 @@ class Ahead:
         self.done, self.total = 0, len(todo)
         # What this thread did last is over: where the process ends now, it was not that.
         self._evaluator.board.mark(NOTHING)
-        # What this thread did last is over: where the process ends now, it was not that.
-        self._evaluator.board.mark(NOTHING)
         try:
             if self._pool is None:
                 results: Iterable[None] = map(self._one, todo.keys(), todo.values())

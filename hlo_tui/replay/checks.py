@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from hlo_tui.errors import EngineError
@@ -16,6 +17,12 @@ from hlo_tui.replay.slices import Slice, SliceModule, value_shape
 from hlo_tui.replay.values import Difference, compare, find_unknown
 
 Json = dict[str, Any]
+
+# OpenBLAS, which computes LAPACK's calls, has code of its own for each kind of processor.
+_OTHER_PROCESSOR = (
+    "LAPACK rounds otherwise on another kind of processor: where the job ran on one, name it, as in "
+    "OPENBLAS_CORETYPE=Haswell hlo-tui ..."
+)
 
 
 class Checks:
@@ -85,7 +92,17 @@ class Checks:
         given = self._evaluator.changes.values or self._evaluator.supplies.used
         if recorded is None or given or find_unknown(outputs) is not None:
             return {"recorded": "absent"}
-        return _verdict("recorded", compare(_leaves_only(outputs), _leaves_only(recorded)))
+        found = compare(_leaves_only(outputs), _leaves_only(recorded))
+        verdict = _verdict("recorded", found)
+        if not found.exact and self._uses_lapack:
+            verdict["recorded_reason"] = _OTHER_PROCESSOR
+        return verdict
+
+    @cached_property
+    def _uses_lapack(self) -> bool:
+        program = self._evaluator.program
+        targets = (op.proto.custom_call_target for c in program.reachable() for op in c.ops)
+        return any(target.startswith("lapack_") for target in targets)
 
 
 def _verdict(name: str, found: Difference) -> Json:

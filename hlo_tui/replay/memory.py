@@ -72,12 +72,18 @@ def _text(path: Path) -> str:
         return ""
 
 
+_UNITS = ("kB", "MB", "GB", "TB", "PB", "EB")
+
+
 def size_words(count: int) -> str:
-    """Bytes for a person: `1.5 GB`."""
-    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if count >= unit:
-            return f"{count / unit:.3g} {name}"
-    return f"{count} bytes"
+    """Bytes for a person: `1.5 GB`, `2.47 TB`, `999 bytes`."""
+    if count < 1000:
+        return f"{count} bytes"
+    value, unit = count / 1000, 0
+    # What would be rounded to 1000 is one of the next unit.
+    while value >= 999.5 and unit < len(_UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{value:,.0f} {_UNITS[unit]}" if value >= 999.5 else f"{value:.3g} {_UNITS[unit]}"
 
 
 def parse_size(text: str) -> int:

@@ -235,6 +235,8 @@ def _end(end: Json, width: int) -> Iterator[Row]:
     for key, words in (("self_check", "whole"), ("recorded", "recorded run")):
         if end.get(key) == "differs":
             yield row(Span(f" differs from the {words} by up to {number(end.get(f'{key}_max_abs'))}", "bad"))
+    if end.get("recorded") == "differs" and "recorded_reason" in end:
+        yield from wrap(str(end["recorded_reason"]), width, "muted", " ")
     outputs = end.get("outputs") or []
     for at, output in enumerate(outputs):
         yield row(Span(f" output {at}  ", "muted"), *summary_spans(output))

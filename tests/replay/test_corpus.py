@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from tests.corpus import corpus_dir
 from tests.replay.conftest import Open, forward
+
+# The recordings were made on a processor that OpenBLAS, read when LAPACK is first used, has this code for.
+os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")
 
 # Programs that this jaxlib compiles wrongly: the reference grain gives what eager execution gives.
 MISCOMPILED = frozenset({"jit_bug_asi2886", "jit_bug_jax38609"})

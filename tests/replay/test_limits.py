@@ -221,6 +221,24 @@ def test_what_is_no_size(text: str) -> None:
         memory.parse_size(text)
 
 
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1000, "1 kB"),
+        (999_499, "999 kB"),
+        (999_500, "1 MB"),
+        (1_500_000_000, "1.5 GB"),
+        (2_470_000_000_000, "2.47 TB"),
+        (9 * 10**18, "9 EB"),
+        (12_345 * 10**18, "12,345 EB"),
+    ],
+)
+def test_a_size_is_written_as_people_do(count: int, text: str) -> None:
+    assert memory.size_words(count) == text
+
+
 # Limits while it runs.
 
 GROWING = """
