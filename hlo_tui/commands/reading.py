@@ -24,9 +24,12 @@ def list_dump(parsed: argparse.Namespace) -> int:
 
 
 def show(parsed: argparse.Namespace) -> int:
+    from hlo_tui.formats.opening import sort_of
     from hlo_tui.hlo import loading, report
     from hlo_tui.hlo.module import Module
 
+    if parsed.member is None and sort_of(parsed.path) is not None:
+        return _show_page(parsed)
     document = loading.open_document(parsed.path, parsed.member)
     module = Module(document.source, document.kind)
     module.scan()
@@ -41,4 +44,20 @@ def show(parsed: argparse.Namespace) -> int:
         )
     found = report.instruction_report(module, instruction)
     print(json.dumps(found) if parsed.json else report.instruction_text(module, instruction))
+    return 0
+
+
+def _show_page(parsed: argparse.Namespace) -> int:
+    from hlo_tui.formats import opening, report
+
+    page = opening.open_page(parsed.path)
+    page.scan()
+    if parsed.name is None:
+        print(json.dumps(report.page_report(page)) if parsed.json else report.page_text(page))
+        return 0
+    entry = page.entry(parsed.name)
+    if entry is None:
+        hint = "hlo-tui show FILE lists what is in it" if page.entries else "it has no parts with names"
+        raise HloTuiError(f"nothing is called {parsed.name!r}", f"in {parsed.path}, {page.sort.words}", hint)
+    print(json.dumps(report.entry_report(page, entry)) if parsed.json else report.entry_text(page, entry))
     return 0
