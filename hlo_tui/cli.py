@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hlo_tui import __version__
-from hlo_tui.commands import compiling, finding, jobs, reading, running
+from hlo_tui.commands import compiling, cutting, finding, jobs, reading, running
 from hlo_tui.commands.saying import say
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
@@ -20,7 +20,7 @@ from hlo_tui.job.recipes import recipe_table
 from hlo_tui.replay import arguments
 
 COMMANDS = (
-    "grep",
+    "grep", "extract",
     "list", "show", "replay", "executions", "demo", "tags", "passes", "diff", "recompiles", "bisect",
     "flags", "doctor",
 )  # fmt: skip
@@ -31,6 +31,7 @@ _SCREEN = """hlo-tui PATH opens the screen on a dump directory or one file; the 
   hlo-tui list DIR               modules, stages, passes, side files
   hlo-tui show FILE [NAME]       outline, or one instruction
   hlo-tui grep PATTERN PATH      lines and instructions, in all modules
+  hlo-tui extract FILE NAME      a part of a module, to be run alone
   hlo-tui replay FILE            run a module: stops and values; or DIR MODULE
   hlo-tui executions DIR MODULE  the health of each recorded run: finite or not
   hlo-tui tags PATH              tagged operations, and which survive where
@@ -120,6 +121,7 @@ def _command_parser() -> argparse.ArgumentParser:
     show.set_defaults(run=reading.show)
 
     _finding_commands(commands)
+    _cutting_commands(commands)
     _replay_commands(commands)
     _job_commands(commands)
     demo = commands.add_parser("demo", help="run a tagged JAX program and open the screen on its dump")
@@ -155,6 +157,70 @@ def _finding_commands(commands: Any) -> None:
     )
     grep.add_argument("--json", action="store_true", help="one JSON object a line")
     grep.set_defaults(run=finding.grep)
+
+
+def _cutting_commands(commands: Any) -> None:
+    extract = commands.add_parser(
+        "extract",
+        help="an instruction with its operands, or a computation, as a module to be run alone",
+        description="Cuts an instruction or a computation out as a module of its own. What comes in from outside "
+        "becomes a parameter.",
+    )
+    extract.add_argument("path", type=Path, metavar="FILE")
+    extract.add_argument(
+        "name",
+        metavar="NAME",
+        help="an instruction, COMPUTATION/INSTRUCTION, or a computation (COMPUTATION/)",
+    )
+    extract.add_argument(
+        "--depth",
+        type=cutting.depth,
+        default=0,
+        metavar="N",
+        help="operands that come along, so many levels deep; 0 if not given, or all",
+    )
+    extract.add_argument(
+        "-o", dest="out", type=Path, metavar="OUT", help="where to; standard output if not given"
+    )
+    extract.add_argument(
+        "--values",
+        action="store_true",
+        help="replay the whole module, write what comes in beside OUT as .npz",
+    )
+    extract.add_argument("--inputs", default="auto", help="with --values: as for a replay")
+    extract.add_argument("--seed", type=int, default=0, help="with --values: of made inputs")
+    extract.add_argument("--member", help="which module, where the file holds several")
+    extract.add_argument("--json", action="store_true", help="one JSON document")
+    extract.set_defaults(run=cutting.extract)
+
+
+def _job_commands(commands: Any) -> None:
+    flags = commands.add_parser(
+        "flags",
+        help="what to set so that a job dumps: lines to paste",
+        description="Prints the environment that makes a job dump, with no flag that its jaxlib lacks: the flags are "
+        'tried in a child process where that jaxlib is installed. Your own XLA_FLAGS are kept. eval "$(hlo-tui flags '
+        'passes)" sets it.',
+    )
+    _recipe_arguments(flags)
+    flags.add_argument("--jaxlib", metavar="VERSION", help="the job's, where it is not installed here")
+    flags.add_argument("--json", action="store_true", help="one JSON document")
+    flags.set_defaults(run=jobs.flags)
+
+    doctor = commands.add_parser("doctor", help="why a dump is empty or lacks something, cause by cause")
+    doctor.add_argument("path", type=Path, metavar="DIR")
+    doctor.add_argument("--json", action="store_true", help="one JSON document")
+    doctor.set_defaults(run=jobs.doctor)
+
+
+def _recipe_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = f"recipes:\n{recipe_table()}"
+    parser.add_argument("recipes", nargs="*", metavar="RECIPE", help="what is wanted; several can be joined")
+    parser.add_argument("--dir", type=Path, help="where to dump")
+    parser.add_argument("--module", default="", metavar="PATTERN", help="only modules whose name matches")
+    parser.add_argument("--python", metavar="PYTHON", help="the job's; else the first one on the PATH")
+    parser.add_argument("--no-try", action="store_true", help="do not try the flags in a child process first")
 
 
 def _job_commands(commands: Any) -> None:

@@ -12,6 +12,7 @@ from hlo_tui.replay import looking
 from hlo_tui.replay.arrays import Array, shape_text
 from hlo_tui.replay.debugger import Debugger
 from hlo_tui.replay.grains import module_in_grains, value_in_grains
+from hlo_tui.replay.livein import save_parts
 from hlo_tui.replay.moments import in_iteration, located, value_of
 from hlo_tui.replay.provenance import STEPS, Place, Trace
 from hlo_tui.replay.values import summarize
@@ -122,6 +123,7 @@ _WIDE: dict[str, Callable[[Debugger, Json], Json]] = {
     "grains": lambda debugger, params: value_in_grains(debugger, params["value"]),
     "module": lambda debugger, _: module_in_grains(debugger),
     "unknown": _unknown,
+    "parts": save_parts,
 }
 
 _VIEWS: dict[str, Callable[[Array, Json, Debugger], Json]] = {

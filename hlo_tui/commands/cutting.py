@@ -1,0 +1,85 @@
+"""Commands that cut something out or turn it into another form: extract."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from hlo_tui.commands.saying import say
+from hlo_tui.errors import HloTuiError
+from hlo_tui.hlo.visible import visible
+
+
+def depth(text: str) -> int:
+    """Levels of operands: a number, or all of them."""
+    from hlo_tui.cutting.extract import ALL
+
+    if text == "all":
+        return ALL
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number and not all")
+    return int(text[:9])
+
+
+def extract(parsed: argparse.Namespace) -> int:
+    from hlo_tui.cutting import extract
+
+    if parsed.values and parsed.out is None:
+        raise HloTuiError(
+            "--values needs a place", "the values are written beside the module", "give -o OUT.hlo"
+        )
+    part = extract.find_part(extract.open_whole(parsed.path, parsed.member), parsed.name, parsed.depth)
+    for note in part.notes:
+        say(f"hlo-tui: {note}")
+    if parsed.out is None and not parsed.json:
+        sys.stdout.buffer.write(part.text)
+        return 0
+    told: dict[str, Any] = {
+        "module": part.name,
+        "computation": part.computation,
+        "instruction": part.instruction or None,
+        "instructions": part.instructions,
+        "parameters": [one.name for one in part.parameters],
+        "notes": list(part.notes),
+        "path": None,
+        "values": None,
+        "result": None,
+    }
+    if parsed.out is not None:
+        _write(parsed.out, part.text)
+        told["path"] = str(parsed.out)
+    if parsed.values:
+        told.update(_values(parsed, part))
+    print(json.dumps(told) if parsed.json else _words(told))
+    return 0
+
+
+def _values(parsed: argparse.Namespace, part: Any) -> dict[str, Any]:
+    from hlo_tui.cutting import values
+    from hlo_tui.replay.session import Options
+
+    options = Options(parsed.path, parsed.member, parsed.inputs, parsed.seed)
+    found = values.save_values(part, options, parsed.out.with_suffix(".npz"))
+    return {"values": found["path"], "result": found["result"]}
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise HloTuiError("not written", f"{visible(str(path))}: {error.strerror}") from error
+
+
+def _words(told: dict[str, Any]) -> str:
+    out = told["path"]
+    what = f"{told['computation']}/{told['instruction']}" if told["instruction"] else told["computation"]
+    inputs = f" --inputs {told['values']}" if told["values"] else ""
+    run = f"hlo-tui replay {out}{inputs} --break {told['instruction'] or 'NAME'}"
+    rows = [
+        f"{what}: {told['instructions']} instructions, {len(told['parameters'])} parameters in {out}",
+        f"run it    {run}",
+    ]
+    return "\n".join(visible(row) for row in rows)
