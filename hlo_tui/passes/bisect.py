@@ -6,6 +6,7 @@ fault. A stage that gives the values of the first one exonerates every pass befo
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from typing import Any
 from hlo_tui.dump.listing import Listing
 from hlo_tui.dump.modules import Module, Stage
 from hlo_tui.errors import EngineError, HloTuiError
-from hlo_tui.passes.engine import Engine, WorkerDied
+from hlo_tui.passes.engine import Engine, Interrupted, WorkerDied
 from hlo_tui.passes.stages import need_stages, open_stage, path_of
 
 PASS, CODEGEN, NONE = "pass", "codegen", "none"
@@ -75,6 +76,7 @@ class Verdict:
         inputs: kind, file and seed of the inputs, and what keeps them from being the job's.
         tolerance: that was used.
         engine: the versions of jax and jaxlib.
+        stopped: whether it was interrupted before it came to an end.
     """
 
     verdict: str = NONE
@@ -90,6 +92,7 @@ class Verdict:
     inputs: Json = field(default_factory=dict)
     tolerance: float = 0.0
     engine: Json = field(default_factory=dict)
+    stopped: bool = False
 
 
 class Bisection:
@@ -139,15 +142,27 @@ class Bisection:
         try:
             first = self._begin()
             self._search(first)
+        except Interrupted:
+            self.verdict.stopped = True
         finally:
             if self._own_engine:
                 self._engine.close()
         found = self.verdict
-        found.judged = [self._states[at] for at in sorted(self._states)]
+        found.judged = self.judged
         for judged in found.judged:
             if judged.state in (NOT_RUN, NOT_COMPARED):
                 found.not_checked.append(f"{judged.stage.label} {judged.state}: {judged.why}")
         return found
+
+    @property
+    def judged(self) -> list[Judged]:
+        """The stages that were looked at so far, in order."""
+        return [self._states[at] for at in sorted(self._states)]
+
+    @property
+    def most(self) -> int:
+        """How many replays it takes at most, where every stage can be run."""
+        return most_replays(len(self._stages))
 
     # Running.
 
@@ -174,8 +189,7 @@ class Bisection:
     def _run_stage(
         self, listing: Listing, stage: Stage, keep: str, inputs: str | None, grain: str = "body"
     ) -> None:
-        self._on_step(f"running {stage.label} in {grain} grain")
-        self.verdict.replays += 1
+        self._replay(f"{stage.label} in {grain} grain")
         answer = self._engine.ask(
             "compare.run", {**self._params(listing, stage, inputs), "grain": grain, "keep": keep}
         )
@@ -185,6 +199,12 @@ class Bisection:
             note = f"unknown: {reason}"
             if note not in self.verdict.not_checked:
                 self.verdict.not_checked.append(note)
+
+    def _replay(self, words: str) -> None:
+        """Count a replay, and say which it is."""
+        self.verdict.replays += 1
+        most = max(self.most, self.verdict.replays)
+        self._on_step(f"replay {self.verdict.replays} of at most {most}: {words}")
 
     def _params(self, listing: Listing, stage: Stage, inputs: str | None) -> Json:
         return {
@@ -238,6 +258,8 @@ class Bisection:
             state, difference = self._compare(f"stage {at}", self._measure)
             self._differences[at] = difference
             why = difference.get("why", "")
+        except Interrupted:
+            raise
         except WorkerDied as error:
             state, why = NOT_RUN, _one_line(error)
             self._again()
@@ -312,6 +334,8 @@ class Bisection:
         try:
             self._run_stage(self._listing, self._stages[last], "whole", None, "whole")
             state, difference = self._compare("whole", self._measure)
+        except Interrupted:
+            raise
         except WorkerDied as error:
             found.not_checked.append(f"the last stage in one piece: {_one_line(error)}")
             self._again()
@@ -329,13 +353,14 @@ class Bisection:
         found = self.verdict
         found.verdict = CODEGEN
         stage = self._stages[last]
-        self._on_step(f"running each fusion of {stage.label} against its instructions")
-        found.replays += 1
+        self._replay(f"each fusion of {stage.label} against its instructions")
         params = self._params(self._listing, stage, None)
         try:
             answer = self._engine.ask(
                 "compare.fusions", {**params, "tolerance": found.tolerance, "keep": "unit"}
             )
+        except Interrupted:
+            raise
         except HloTuiError as error:
             found.not_checked.append(f"the fusions of {stage.label}: {_one_line(error)}")
             return
@@ -347,6 +372,11 @@ class Bisection:
                 f"none of {answer['looked_at']} fusions differs from its instructions on this machine: "
                 "the fault is between them, or in what another compiler or device made"
             )
+
+
+def most_replays(stages: int) -> int:
+    """How many replays a search through so many stages takes at most, where every one of them can be run."""
+    return max(4, math.ceil(math.log2(max(1, stages))) + 2)
 
 
 def _devices(listing: Listing, stage: Stage) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,14 @@ _NO_VALUE = frozenset(("parameter", "constant", "tuple", "get-tuple-element", "i
 
 
 def compare_values(
-    a: Path, b: Path, inputs: str = "auto", seed: int = 0, on_note: Callable[[str], None] = lambda _: None
+    a: Path, b: Path, inputs: str = "auto", seed: int = 0, engine: Engine | None = None
 ) -> list[Json]:
     """Run two stages in body grain on the same inputs and compare what instructions of both computed.
 
     Args:
         a, b: files of the stages.
         inputs, seed: as for a replay.
-        on_note: told in words what is being done.
+        engine: one to run them in; it is closed afterwards.
 
     Returns:
         A row for each pair of instructions that ran in both, in the order of the run of the first stage: names, how
@@ -54,7 +53,7 @@ def compare_values(
     devices = max(
         header.num_partitions * header.replica_count for header in (x.outline.header, y.outline.header)
     )
-    engine = Engine(on_note)
+    engine = engine or Engine()
     try:
         answer = engine.ask(
             "compare.pairs",

@@ -157,22 +157,23 @@ def to_json(pairing: Pairing, compared: list[Compared]) -> dict[str, Any]:
             differing[id(one.pair)].append(one)
     return {
         "equal": not (pairing.only_a or pairing.only_b or differing),
-        "added": [_name(module) for module in pairing.only_b],
-        "removed": [_name(module) for module in pairing.only_a],
+        "added": [name_of(module) for module in pairing.only_b],
+        "removed": [name_of(module) for module in pairing.only_a],
         "modified": [
             {
-                "a": _name(found[0].pair.a),
-                "b": _name(found[0].pair.b),
+                "a": name_of(found[0].pair.a),
+                "b": name_of(found[0].pair.b),
                 "what": [f"{one.a.point.kind}: {one.words}" for one in found],
             }
             for found in differing.values()
         ],
         "renamed": 0,
-        "modules": [{"a": _name(pair.a), "b": _name(pair.b)} for pair in pairing.pairs],
+        "modules": [{"a": name_of(pair.a), "b": name_of(pair.b)} for pair in pairing.pairs],
     }
 
 
-def _name(module: Module) -> str:
+def name_of(module: Module) -> str:
+    """A module's name and number."""
     return module.name if module.id is None else f"{module.name}#{module.id}"
 
 
@@ -189,11 +190,15 @@ def to_text(pairing: Pairing, compared: list[Compared]) -> str:
             equal += 1
         else:
             rows.append(
-                (_name(pair.a), _name(pair.b), "   ".join(f"{one.a.point.kind} {one.words}" for one in found))
+                (
+                    name_of(pair.a),
+                    name_of(pair.b),
+                    "   ".join(f"{one.a.point.kind} {one.words}" for one in found),
+                )
             )
     lines = table([("a", "b", "differs"), *rows]) if rows else []
     lines += [f"{equal} of {len(pairing.pairs)} modules are equal at the stages that both dumps have"]
     for modules, which in ((pairing.only_a, "a"), (pairing.only_b, "b")):
         if modules:
-            lines.append(f"only in {which}: {visible(', '.join(map(_name, modules)))}")
+            lines.append(f"only in {which}: {visible(', '.join(map(name_of, modules)))}")
     return "\n".join(lines)

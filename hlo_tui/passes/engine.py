@@ -13,6 +13,10 @@ Json = dict[str, Any]
 _LAST_WORDS = 3
 
 
+class Interrupted(HloTuiError):
+    """The person asked to stop."""
+
+
 class WorkerDied(EngineError):
     """XLA ended the worker process, or it was ended; what it had kept is lost."""
 
@@ -24,6 +28,7 @@ class Engine:
         """Start nothing yet; `on_note` is told in words what the worker is doing, on another thread."""
         self._on_note = on_note
         self._client: Client | None = None
+        self._interrupted = False
         self._answers: queue.SimpleQueue[Json] = queue.SimpleQueue()
 
     def ask(self, method: str, params: Json) -> Json:
@@ -32,7 +37,10 @@ class Engine:
         Raises:
             HloTuiError: what was asked cannot be done; an EngineError where it is XLA that cannot.
             WorkerDied: the process ended over it.
+            Interrupted: it was asked to stop.
         """
+        if self._interrupted:
+            raise Interrupted("interrupted")
         if self._client is None:
             answers: queue.SimpleQueue[Json] = queue.SimpleQueue()
             self._answers = answers
@@ -53,7 +61,8 @@ class Engine:
                 return _result(answer)
 
     def interrupt(self) -> None:
-        """Ask what is under way to stop; `ask` then raises HloTuiError."""
+        """Ask what is under way to stop; `ask` raises Interrupted then, and from then on."""
+        self._interrupted = True
         if self._client is not None:
             self._client.request(INTERRUPT, {})
 
@@ -76,7 +85,7 @@ def _gone(answers: queue.SimpleQueue[Json], status: int) -> None:
 
 def _result(answer: Json) -> Json:
     if answer.get("interrupted"):
-        raise HloTuiError("interrupted", "what was found out so far is kept")
+        raise Interrupted("interrupted")
     error = answer.get("error")
     if error is None:
         result: Json = answer["result"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from hlo_tui.dump.listing import Listing
@@ -50,15 +50,19 @@ class History:
 
     Attributes:
         stages: in the order of the compilation.
+        on_stage: told of each stage that is about to be read.
     """
 
-    def __init__(self, listing: Listing, module: Module) -> None:
-        """Take a module of a dump.
+    def __init__(
+        self, listing: Listing, module: Module, on_stage: Callable[[Stage], None] = lambda _: None
+    ) -> None:
+        """Take a module of a dump; `on_stage` is told of each stage that is about to be read.
 
         Raises:
             HloTuiError: it has no stage that can be read.
         """
         self.stages: list[Stage] = need_stages(module, 1)
+        self.on_stage = on_stage
         self._listing = listing
         self._reader = Reader()
         self._texts: dict[int, Text] = {}
@@ -95,6 +99,7 @@ class History:
         """
         text = self._texts.pop(stage, None)
         if text is None:
+            self.on_stage(self.stages[stage])
             text = Text(open_stage(self._listing, self.stages[stage]), self._reader)
         self._texts[stage] = text
         while len(self._texts) > 2:

@@ -321,12 +321,17 @@ def to_text(found: list[Function]) -> str:
 
 def _line(one: Compilation) -> str:
     number = "" if one.module.id is None else f"#{one.module.id}"
+    return f"  {number:<6} {words_of(one)}"
+
+
+def words_of(one: Compilation) -> str:
+    """Why it was compiled, and what is odd with it, in words."""
     parts = [_words(reason) for reason in one.reasons]
     if one.state != FINISHED:
         parts.append(one.state)
     if one.same_as is not None and one.same_as != one.module.id:
         parts.append(f"the same as #{one.same_as}")
-    return f"  {number:<6} {'; '.join([*parts, one.problem]).strip('; ') or 'first'}"
+    return "; ".join([*parts, one.problem]).strip("; ") or "first"
 
 
 def _words(reason: Reason) -> str:

@@ -69,13 +69,17 @@ def file_tags(path: Path, member: str | None = None) -> list[Tag]:
     return module.tags()
 
 
-def survival(listing: Listing, module: Module) -> Survival:
+def survival(listing: Listing, module: Module, history: History | None = None) -> Survival:
     """Follow every tag of a module through its stages.
+
+    Args:
+        listing, module: the module.
+        history: its history, where there is one already.
 
     Raises:
         HloTuiError: it has no stage that can be read.
     """
-    history = History(listing, module)
+    history = history or History(listing, module)
     labels = tuple(stage.label for stage in history.stages)
     lives: list[TagLife] = []
     active: dict[Name, list[TagLife]] = {}
@@ -141,17 +145,28 @@ def _end(history: History, labels: tuple[str, ...], life: TagLife) -> None:
         return
     last = max(at for at, label in enumerate(labels) if label in life.where)
     life.lost_after = labels[last + 1]
-    tag = life.where[labels[last]][0]
+    life.instead = instead_at(history, life, len(labels) - 1)
+
+
+def instead_at(history: History, life: TagLife, stage: int) -> Trace | None:
+    """What to stop at instead of a tag at a stage that does not have it; None where nothing is left of it."""
+    labels = [one.label for one in history.stages]
+    there = [at for at in range(stage) if labels[at] in life.where]
+    if not there:
+        return None
+    tag = life.where[labels[there[-1]]][0]
     found: Trace | None = None
-    for _, traces in history.forward(last, Place(tag.computation, tag.instruction, tag.opcode)):
+    for at, traces in history.forward(there[-1], Place(tag.computation, tag.instruction, tag.opcode)):
         sure = [trace for trace in traces if trace.how != ABSORBED] or traces
         if not sure:
-            return
+            return None
         # The value was given up once: what follows it later is sure to, and no nearer to the tag.
         kept = (SAME, CERTAIN) if found is None or found.how in _KEEPING else (found.how, found.sure)
         how, certain = (sure[0].how, sure[0].sure) if kept[0] == SAME else kept
         found = replace(sure[0], how=how, sure=certain)
-    life.instead = found
+        if at == stage:
+            break
+    return found
 
 
 def tagged_modules(listing: Listing) -> list[Module]:

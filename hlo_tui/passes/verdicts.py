@@ -61,6 +61,7 @@ def to_json(module: str, verdict: Verdict, changed: Found | None) -> Json:
         "not_checked": verdict.not_checked,
         "inputs": verdict.inputs,
         "engine": verdict.engine,
+        "stopped": verdict.stopped,
     }
 
 
@@ -83,17 +84,20 @@ def _changes_json(changed: Found) -> Json:
 
 def to_text(module: str, verdict: Verdict, changed: Found | None) -> str:
     """The verdict for people."""
-    lines = [f"{module}: {_headline(verdict)}", *_values(verdict)]
+    lines = [f"{module}: {headline(verdict)}", *values(verdict)]
     for fusion in verdict.fusions:
         lines.append(f"{fusion['instruction']} in {fusion['computation']}, on the same operands:")
         lines += [f"  element {one['element']}: {one['a']}, compiled {one['b']}" for one in fusion["worst"]]
     if changed is not None:
         lines += ["", "what that pass changed", *diff.to_text(changed).splitlines()[: 3 + _SHOWN]]
-    lines += ["", *_exonerated(verdict), *_limits(verdict)]
+    lines += ["", *exonerated(verdict), *limits(verdict)]
     return "\n".join(visible(line) for line in lines)
 
 
-def _headline(verdict: Verdict) -> str:
+def headline(verdict: Verdict) -> str:
+    """The verdict in one line."""
+    if verdict.stopped:
+        return f"stopped before there was a verdict{_so_far(verdict)}"
     if verdict.verdict == NONE:
         return "no pass changed what it computes, as far as these inputs show"
     if verdict.verdict == CODEGEN:
@@ -110,7 +114,18 @@ def _headline(verdict: Verdict) -> str:
     return f"the pass {name} of {point.pipeline or 'its pipeline'} (step {point.step:04})"
 
 
-def _values(verdict: Verdict) -> list[str]:
+def _so_far(verdict: Verdict) -> str:
+    """Between which stages the fault is, as far as an interrupted search knows."""
+    bad = next((judged for judged in verdict.judged if judged.state == DIFFERS), None)
+    if bad is None:
+        return ""
+    good = [judged for judged in verdict.judged if judged.state == EQUAL]
+    since = good[-1].stage.label if good else "the measure"
+    return f"; the values change after {since}, at {bad.stage.label} or before"
+
+
+def values(verdict: Verdict) -> list[str]:
+    """The values that differ, in words."""
     found = verdict.difference
     if verdict.verdict == NONE or not found:
         return []
@@ -137,7 +152,8 @@ def _oriented(verdict: Verdict, worst: list[Json]) -> list[Json]:
     return [{**one, "a": one["b"], "b": one["a"]} for one in worst]
 
 
-def _exonerated(verdict: Verdict) -> list[str]:
+def exonerated(verdict: Verdict) -> list[str]:
+    """Which passes are cleared, in words."""
     equal = [judged.stage.label for judged in verdict.judged if judged.state == EQUAL]
     differing = [judged.stage.label for judged in verdict.judged if judged.state == DIFFERS]
     lines = []
@@ -150,7 +166,8 @@ def _exonerated(verdict: Verdict) -> list[str]:
     return lines
 
 
-def _limits(verdict: Verdict) -> list[str]:
+def limits(verdict: Verdict) -> list[str]:
+    """On what the verdict rests, and what it does not cover, in words."""
     inputs = verdict.inputs
     source = inputs.get("inputs_file") or (f"seed {inputs['seed']}" if inputs.get("seed") is not None else "")
     engine = verdict.engine
@@ -159,4 +176,6 @@ def _limits(verdict: Verdict) -> list[str]:
         f"engine: jaxlib {engine.get('jaxlib', '')} on this machine, tolerance {verdict.tolerance:g}",
     ]
     lines += [f"not faithful: {reason}" for reason in inputs.get("reasons", [])]
+    if verdict.verdict == NONE and inputs.get("inputs") == "made":
+        lines.append("made inputs are small numbers: --inputs large and --inputs boundary show what these do not")
     return lines + [f"not checked: {note}" for note in verdict.not_checked]

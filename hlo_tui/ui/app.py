@@ -33,6 +33,7 @@ from hlo_tui.ui.reading import stamp_at
 from hlo_tui.ui.replays import key_of
 from hlo_tui.ui.rowsview import RowsView
 from hlo_tui.ui.screen import MainScreen
+from hlo_tui.ui.tasks import TaskChanged
 from hlo_tui.ui.treerows import Node, first_node, parents_of, place_of
 from hlo_tui.ui.watching import News
 
@@ -62,6 +63,7 @@ class HloTuiApp(BaseApp):
         self.desk.watch.stop()
         self.theme_watch.stop()
         self.reader.close()
+        self.tasks.close()
         self.desk.replays.end()
 
     def on_main_screen_pane_changed(self, _: MainScreen.PaneChanged) -> None:
@@ -273,6 +275,14 @@ class HloTuiApp(BaseApp):
         """Filter while the person types."""
         if message.purpose == "filter":
             answer("filter")(self, message.text)
+
+    def on_task_changed(self, message: TaskChanged) -> None:
+        """Long work goes on, or has ended: the screens over this one may show it."""
+        from hlo_tui.ui.passes.screen import TaskPanel
+
+        for screen in self.screen_stack:
+            if isinstance(screen, TaskPanel):
+                screen.task_changed(message.task)
 
     def on_marked(self, message: Marked) -> None:
         """Show the signs."""

@@ -28,6 +28,7 @@ from hlo_tui.ui.reading import Reader
 from hlo_tui.ui.replays import AnySession, MakeSession, ReplayOptions, Replays, key_of, make_session
 from hlo_tui.ui.screen import MainScreen
 from hlo_tui.ui.showing import Showing
+from hlo_tui.ui.tasks import Tasks
 from hlo_tui.ui.themewatch import ThemeWatch
 from hlo_tui.ui.trail import Spot
 from hlo_tui.ui.wantedstops import WantedStops
@@ -75,9 +76,11 @@ class BaseApp(App[None], inherit_bindings=False):
         self.theme_watch = ThemeWatch(theme, self.post_message)
         self.use_theme(theme)
         stops = WantedStops(root if root.is_dir() else root.parent)
-        replays = Replays(replay or ReplayOptions(), self._tell, make, stops)
+        self.replay_options = replay or ReplayOptions()
+        replays = Replays(self.replay_options, self._tell, make, stops)
         self.desk = Desk(str(root), watch or Watch(root), replays)
         self.reader = Reader(self.post_message)
+        self.tasks = Tasks(self.post_message)
         self.main = MainScreen(self.paint)
         self.shown = Showing(self.main, self.desk)
         self._pacer = Pacer(self)

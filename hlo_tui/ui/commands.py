@@ -7,15 +7,17 @@ from hlo_tui.ui.command import STILL_LOOKING, STILL_READING, Command, Situation
 from hlo_tui.ui.debugcommands import DEBUG, DEBUG_PANELS
 from hlo_tui.ui.maincommands import MAIN
 from hlo_tui.ui.panelcommands import PANELS
+from hlo_tui.ui.passcommands import PASSES
 
 __all__ = ["BY_ID", "COMMANDS", "STILL_LOOKING", "STILL_READING", "Command", "Situation"]
 
-COMMANDS = (*MAIN, *DEBUG, *PANELS, *DEBUG_PANELS)
+COMMANDS = (*MAIN, *DEBUG, *PANELS, *DEBUG_PANELS, *PASSES)
 
 BY_ID = {command.id: command for command in COMMANDS}
 
 _SHOWN = {
     "slash": "/", "comma": ",", "full_stop": ".", "colon": ":", "question_mark": "?", "f1": "F1", "f5": "F5",
+    "exclamation_mark": "!", "left_parenthesis": "(", "right_parenthesis": ")",
     "equals_sign": "=", "f9": "F9", "f10": "F10", "f11": "F11", "left_square_bracket": "[", "right_square_bracket": "]",
 }  # fmt: skip
 
@@ -32,8 +34,8 @@ def shown_keys(command: Command) -> str:
 
 # What a person needs first, in the README.
 _FIRST = (
-    "continue", "next", "step", "finish", "to", "up", "down", "break", "stops", "value", "definition", "users",
-    "back", "search", "match_next", "stage_previous", "stage_next", "metadata", "follow", "interrupt", "help",
+    "continue", "next", "step", "finish", "to", "hunt", "moment", "up", "down", "break", "stops", "stop_list",
+    "value", "definition", "users", "back", "search", "match_next", "stage_previous", "stage_next", "metadata", "follow", "interrupt", "help",
     "palette", "quit",
 )  # fmt: skip
 

@@ -8,13 +8,14 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from textual.message import Message
 
 from hlo_tui.dump.files import Stamp, stamp_of
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo import kinds
+from hlo_tui.hlo.members import several
 from hlo_tui.hlo.source import FileSource, Source
 from hlo_tui.hlo.visible import decode, visible
 from hlo_tui.ui.messages import (
@@ -42,6 +43,7 @@ _HEAD, _HEAD_LINES, _HEAD_COLUMNS = 1 << 16, 1000, 1 << 14
 # In this order: what a person waits for comes first.
 _ORDER = ("open", "locate", "search", "marks", "inspect")
 
+T = TypeVar("T")
 Stop = Callable[[], bool]
 Job = Callable[[Stop], Message | None]
 
@@ -160,16 +162,23 @@ class Reader:
             self._do(job)
 
     def _do(self, job: Job) -> None:
-        try:
-            message = job(lambda: self._abandon)
-        except HloTuiError as error:
-            message = Problem(error)
-        except Exception as error:  # the border: a fault in reading must not end the reading
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            words = f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"
-            message = Problem(HloTuiError("A fault in hlo-tui", visible(words), "Please report it."))
+        message, problem = guarded(lambda: job(lambda: self._abandon))
+        if problem is not None:
+            message = Problem(problem)
         if message is not None:
             self._post(message)
+
+
+def guarded(act: Callable[[], T]) -> tuple[T | None, HloTuiError | None]:
+    """Do something on a thread; gives what came of it, or what went wrong: a fault must not end the thread."""
+    try:
+        return act(), None
+    except HloTuiError as error:
+        return None, error
+    except Exception as error:  # the border
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        words = f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"
+        return None, HloTuiError("A fault in hlo-tui", visible(words), "Please report it.")
 
 
 def _open(want: Want, number: int, stop: Stop, post: Callable[[Message], object]) -> Message | None:
@@ -217,7 +226,7 @@ def _document(want: Want, number: int) -> Opened:
     plain = FileSource(want.path)
     head = plain.read(0, _HEAD)
     kind = kinds.sniff(head, want.path.name)
-    one = b"*** Begin " not in head and head.count(b"HloModule ") == 1
+    one = b"HloModule " in head and not several(head)
     if kind == kinds.TEXT and want.member is None and one:
         return Opened(number, want, plain, kind, hlo=True, file=plain, head=_lines(head))
     from hlo_tui.hlo.loading import open_document
