@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hlo_tui import __version__
-from hlo_tui.commands import compiling, cutting, finding, jobs, reading, running
+from hlo_tui.commands import compiling, costing, cutting, finding, jobs, reading, running
 from hlo_tui.commands.saying import say
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
@@ -22,6 +22,7 @@ from hlo_tui.replay import arguments
 COMMANDS = (
     "grep", "extract",
     "list", "show", "replay", "executions", "demo", "tags", "passes", "diff", "recompiles", "bisect",
+    "memory",
     "flags", "doctor",
 )  # fmt: skip
 _SCREEN = """hlo-tui PATH opens the screen on a dump directory or one file; the commands do without a screen:
@@ -34,6 +35,7 @@ _SCREEN = """hlo-tui PATH opens the screen on a dump directory or one file; the 
   hlo-tui extract FILE NAME      a part of a module, to be run alone
   hlo-tui replay FILE            run a module: stops and values; or DIR MODULE
   hlo-tui executions DIR MODULE  the health of each recorded run: finite or not
+  hlo-tui memory PATH            who owns the memory: of a dump, a report or an out-of-memory message
   hlo-tui tags PATH              tagged operations, and which survive where
   hlo-tui passes DIR MODULE      what each pass changed; without MODULE where compile time went
   hlo-tui diff A B               two stages, modules or dumps, by structure
@@ -122,6 +124,7 @@ def _command_parser() -> argparse.ArgumentParser:
 
     _finding_commands(commands)
     _cutting_commands(commands)
+    _cost_commands(commands)
     _replay_commands(commands)
     _job_commands(commands)
     demo = commands.add_parser("demo", help="run a tagged JAX program and open the screen on its dump")
@@ -250,6 +253,24 @@ def _recipe_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--module", default="", metavar="PATTERN", help="only modules whose name matches")
     parser.add_argument("--python", metavar="PYTHON", help="the job's; else the first one on the PATH")
     parser.add_argument("--no-try", action="store_true", help="do not try the flags in a child process first")
+
+
+def _cost_commands(commands: Any) -> None:
+    memory = commands.add_parser(
+        "memory",
+        help="who owns the memory at the peak",
+        description="Of a dump the module that allocates most, or MODULE; of a report, HLO or a log with an "
+        "out-of-memory message what is in it; - reads what is piped in. With two reports what differs.",
+    )
+    memory.add_argument("path", type=Path, metavar="PATH")
+    memory.add_argument(
+        "module", nargs="?", metavar="MODULE", help="of a dump: a module's name, or #NUMBER; or a second file"
+    )
+    memory.add_argument("--against", type=Path, metavar="PATH", help="compare with this dump or report")
+    memory.add_argument("--member", help="which module, where a file holds several")
+    memory.add_argument("--top", type=int, metavar="N", help="how many values to show")
+    memory.add_argument("--json", action="store_true", help="one JSON document")
+    memory.set_defaults(run=costing.memory)
 
 
 def _replay_commands(commands: Any) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.memory.assignment import Allocation, Assignment, Value
+from hlo_tui.memory.timeline import Span, Timeline, timeline
 
-_ALLOC, _FREE, _SHARE = 0, 1, 2
+_FREE, _SHARE = 1, 2
 
 
 def from_proto(assignment: pb.BufferAssignmentProto, module: pb.HloModuleProto | None = None) -> Assignment:
@@ -29,6 +30,37 @@ def from_proto(assignment: pb.BufferAssignmentProto, module: pb.HloModuleProto |
     heap.run(fullest.peak_event)
     peaks = {one.index: tuple(value for value in one.values if heap.holds(value.id)) for one in allocations}
     return Assignment(allocations, None, {at: held for at, held in peaks.items() if held}, fullest.peak)
+
+
+def simulated(assignment: pb.BufferAssignmentProto, found: Assignment) -> Timeline | None:
+    """Memory over the instructions that take some, by XLA's simulation; None where the message has none.
+
+    Args:
+        assignment: the message.
+        found: what `from_proto` read in it.
+    """
+    heap = _Heap(assignment)
+    labels = {value.id: value.label for one in found.allocations for value in one.values}
+    sequence: list[str] = []
+    begun: dict[int, int] = {}
+    spans: list[Span] = []
+    base = heap.now
+    for event in heap.events:
+        if event.kind != _FREE and (not sequence or sequence[-1] != event.instruction_name):
+            sequence.append(event.instruction_name)
+        for number, size in heap.step(event):
+            if size > 0:
+                begun[number] = len(sequence) - 1
+            elif number in begun:
+                spans.append(
+                    Span(labels.get(number, f"<{number}>"), -size, begun.pop(number), len(sequence) - 1)
+                )
+    slots = heap.sizes
+    spans += [
+        Span(labels.get(number, f"<{number}>"), slots[number], start, len(sequence) - 1)
+        for number, start in begun.items()
+    ]
+    return timeline(sequence, base, spans) if sequence else None
 
 
 class _Places:
@@ -105,6 +137,7 @@ def _allocation(
 
 @dataclass(slots=True)
 class _Slot:
+    number: int
     size: int
     uses: int = 0
     under: _Slot | None = None
@@ -118,9 +151,9 @@ class _Heap:
     """
 
     def __init__(self, assignment: pb.BufferAssignmentProto) -> None:
-        self._events = [event for trace in assignment.heap_simulator_traces for event in trace.events]
-        self._slots = {buffer.id: _Slot(buffer.size) for buffer in assignment.logical_buffers}
-        self._now = 0
+        self.events = [event for trace in assignment.heap_simulator_traces for event in trace.events]
+        self._slots = {buffer.id: _Slot(buffer.id, buffer.size) for buffer in assignment.logical_buffers}
+        self.now = 0
         for one in assignment.buffer_allocations:
             kept = one.is_entry_computation_parameter or one.is_constant or one.maybe_live_out
             if kept and not one.is_thread_local:
@@ -129,39 +162,48 @@ class _Heap:
                 if slots:
                     largest = max(slots, key=lambda slot: slot.size)
                     largest.uses += 1
-                    self._now += largest.size
-        self.peak = self._now
+                    self.now += largest.size
+        self.peak = self.now
         self.peak_event = -1
+
+    @property
+    def sizes(self) -> dict[int, int]:
+        """Bytes of every value by its number."""
+        return {slot.number: slot.size for slot in self._slots.values()}
 
     def run(self, last: int | None) -> None:
         """Take the events up to number `last`, all of them without one."""
-        for number, event in enumerate(self._events if last is None else self._events[: last + 1]):
-            slot = self._slots.get(event.buffer_id)
-            if slot is not None:
-                self._take(event, slot)
-            if self._now > self.peak:
-                self.peak, self.peak_event = self._now, number
+        for number, event in enumerate(self.events if last is None else self.events[: last + 1]):
+            self.step(event)
+            if self.now > self.peak:
+                self.peak, self.peak_event = self.now, number
 
     def holds(self, number: int) -> bool:
         """Whether memory is in use under this value's number."""
         slot = self._slots.get(number)
         return slot is not None and slot.uses > 0
 
-    def _take(self, event: pb.HeapSimulatorTrace.Event, slot: _Slot) -> None:
-        if event.kind == _ALLOC:
-            slot.uses += 1
-            self._now += slot.size if slot.uses == 1 else 0
-        elif event.kind == _FREE:
+    def step(self, event: pb.HeapSimulatorTrace.Event) -> Iterator[tuple[int, int]]:
+        """Take one event; the number of the value that bytes are taken under or given back, and how many."""
+        slot = self._slots.get(event.buffer_id)
+        if slot is None:
+            return iter(())
+        if event.kind == _FREE:
             root = _root(slot)
             slot.under = None
             root.uses -= 1
-            self._now -= root.size if root.uses == 0 else 0
-        elif event.kind == _SHARE and event.share_with_canonical_id in self._slots:
-            root = _root(self._slots[event.share_with_canonical_id])
-            if root is not slot:
-                slot.under = root
+            change = -root.size if root.uses == 0 else 0
+        else:
+            root = slot
+            if event.kind == _SHARE:
+                if event.share_with_canonical_id not in self._slots:
+                    return iter(())
+                root = _root(self._slots[event.share_with_canonical_id])
+                slot.under = root if root is not slot else None
             root.uses += 1
-            self._now += root.size if root.uses == 1 else 0
+            change = root.size if root.uses == 1 else 0
+        self.now += change
+        return iter(((root.number, change),) if change else ())
 
 
 def _root(slot: _Slot) -> _Slot:

@@ -12,8 +12,10 @@ from hlo_tui.hlo.amounts import bytes_text, count_of, parse_bytes
 @pytest.mark.parametrize(
     ("text", "size"),
     [
-        ("512B", 512), ("4.0K", 4096), ("29.82M", round(29.82 * 2**20)), ("32.00G", 32 << 30), ("2.77GiB", round(2.77 * 2**30)),
-        ("27036672000 bytes", 27036672000), ("0B", 0), ("7", 7), ("", None), ("G", None), ("1.5X", None), ("unknown size", None),
+        ("512B", 512), ("4.0K", 4096), ("29.82M", round(29.82 * 2**20)), ("32.00G", 32 << 30),
+        ("2.77GiB", round(2.77 * 2**30)),
+        ("27036672000 bytes", 27036672000), ("0B", 0), ("7", 7), ("", None),
+        ("G", None), ("1.5X", None), ("unknown size", None),
     ],
 )  # fmt: skip
 def test_amounts_of_reports(text, size):

@@ -1,0 +1,61 @@
+"""Commands about what a module costs: memory, and operations and bytes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from hlo_tui.errors import HloTuiError
+
+
+def memory(parsed: argparse.Namespace) -> int:
+    from hlo_tui.memory import comparing, telling
+
+    other = parsed.against or (parsed.module if _is_file(parsed.module) else None)
+    module = None if other is not None and other == parsed.module else parsed.module
+    report, modules = _memory(parsed.path, module, parsed.member)
+    if other is not None:
+        found = comparing.compare(report, _memory(Path(other), module, None)[0])
+        top = parsed.top or 20
+        print(json.dumps(comparing.to_json(found)) if parsed.json else comparing.to_text(found, top))
+        return int(not found.equal)
+    if parsed.json:
+        told = telling.to_json(report, parsed.top)
+        if modules:
+            told["modules"] = [{"bytes": size, "module": name} for size, name in modules]
+        print(json.dumps(told))
+        return 0
+    if len(modules) > 1:
+        print(telling.modules_text(modules), end="\n\n")
+    print(telling.to_text(report, parsed.top or 20))
+    return 0
+
+
+def _is_file(name: str | None) -> bool:
+    """Whether what stands in the place of a module's name is the path of a second report."""
+    return name is not None and Path(name).is_file()
+
+
+def _memory(path: Path, wanted: str | None, member: str | None) -> tuple[Any, list[tuple[int, str]]]:
+    """The report of what was asked for; of a whole dump also what each of its modules allocates."""
+    from hlo_tui.dump import choosing, listing
+    from hlo_tui.memory import gathering
+
+    if str(path) == "-":
+        return gathering.of_stream(sys.stdin.buffer), []
+    if wanted is None and not path.is_dir():
+        found = listing.load(path)
+        if not found.log or member is not None:
+            return gathering.of_file(path, member), []
+    else:
+        found = listing.load(path)
+    if wanted is not None:
+        return gathering.of_module(found, choosing.find_module(found, wanted)), []
+    modules = gathering.heaviest(found, found.catalog.modules)
+    if not modules:
+        raise HloTuiError("no module is in this dump", str(path), "hlo-tui doctor DIR says why")
+    named = [(size, f"{one.name}{f' #{one.id}' if one.id is not None else ''}") for size, one in modules]
+    return gathering.of_module(found, modules[0][1]), named
