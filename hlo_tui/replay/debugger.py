@@ -158,8 +158,9 @@ class Debugger:
         finally:
             self._retable({})
 
-    def run_until(self, spec: StopSpec, backward: bool = False) -> Json:
-        """Go to the next moment at which `spec` holds, past all other stops; backward: to the last one.
+    def run_until(self, spec: StopSpec, backward: bool = False, begin: bool = False) -> Json:
+        """Go to the next moment at which `spec` holds, past all other stops; backward: to the last one; with `begin`
+        to the first one of all.
 
         Where there is none, the replay stays where it stood, and the event is "none", with `words` that say so.
 
@@ -172,17 +173,18 @@ class Debugger:
         try:
             self._stops.ask([spec])
             self._retable({})
-            found = (self._walker.previous_stop if backward else self._walker.next_stop)(self.spot)
+            start = self._walker.start() if begin else self.spot
+            found = (self._walker.previous_stop if backward else self._walker.next_stop)(start)
             if found is None:
-                return {"event": "none", "words": self._none_words(spec, backward)}
+                where = "between the beginning and here" if backward else "between here and the end"
+                return {"event": "none", "words": self._none_words(spec, "at all" if begin else where)}
             self.spot = found
             return self.here()
         finally:
             self._stops = before
             self._retable({})
 
-    def _none_words(self, spec: StopSpec, backward: bool) -> str:
-        where = "between the beginning and here" if backward else "between here and the end"
+    def _none_words(self, spec: StopSpec, where: str) -> str:
         if spec.kind == "first":
             what = _FIRST[spec.value]
         else:

@@ -92,8 +92,9 @@ class Session(ValueCommands):
         words = _WORDS[how].format((target or ("", ""))[1])
         self._command("move", params, words + (", backwards" if backward else ""), self._arrived)
 
-    def run_until(self, spec: StopSpec, backward: bool = False) -> None:
-        """Go to the next moment at which `spec` holds, past all other stops; backward: to the last one.
+    def run_until(self, spec: StopSpec, backward: bool = False, begin: bool = False) -> None:
+        """Go to the next moment at which `spec` holds, past all other stops; backward: to the last one; with `begin`
+        to the first one of all.
 
         Where there is none, the replay stays where it stands and the state's `said` says so.
 
@@ -101,7 +102,8 @@ class Session(ValueCommands):
             HloTuiError: something else is under way.
         """
         words = f"looking {'back' if backward else 'ahead'} for {spec.text()}"
-        self._command("until", {"spec": spec.to_json(), "backward": backward}, words, self._arrived)
+        params = {"spec": spec.to_json(), "backward": backward, "begin": begin}
+        self._command("until", params, words, self._arrived)
 
     def goto(self, stop: Stop) -> None:
         """Stand at a stop of the history again."""

@@ -101,7 +101,9 @@ class Worker:
             target = params.get("target")
             return debugger.move(params["how"], params["backward"], tuple(target) if target else None)
         if method == "until":
-            return debugger.run_until(from_json(params["spec"]), params["backward"])
+            return debugger.run_until(
+                from_json(params["spec"]), params["backward"], params.get("begin", False)
+            )
         if method == "goto":
             return debugger.goto(read_position(params["position"]))
         if method == "value":

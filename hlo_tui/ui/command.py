@@ -21,6 +21,7 @@ class Situation:
         replay: "none", "busy", "standing", "dead" or "failed".
         at: where it stands: "begin", "stop" or "end".
         elsewhere: whether what is replayed is another module than the one that is open.
+        partitions: whether it runs on several devices.
         pattern: whether something has been searched for.
         back, forward: whether there is a place to go to.
         earlier, later: whether there is a stage before or after this one.
@@ -39,6 +40,7 @@ class Situation:
     replay: str = "none"
     at: str = "begin"
     elsewhere: bool = False
+    partitions: bool = False
     pattern: bool = False
     back: bool = False
     forward: bool = False

@@ -7,11 +7,10 @@ from hlo_tui.ui.command import STILL_LOOKING, STILL_READING, Command, Situation
 from hlo_tui.ui.debugcommands import DEBUG, DEBUG_PANELS
 from hlo_tui.ui.maincommands import MAIN
 from hlo_tui.ui.panelcommands import PANELS
-from hlo_tui.ui.passcommands import PASSES
 
 __all__ = ["BY_ID", "COMMANDS", "STILL_LOOKING", "STILL_READING", "Command", "Situation"]
 
-COMMANDS = (*MAIN, *DEBUG, *PANELS, *DEBUG_PANELS, *PASSES)
+COMMANDS = (*MAIN, *DEBUG, *PANELS, *DEBUG_PANELS)
 
 BY_ID = {command.id: command for command in COMMANDS}
 
@@ -35,8 +34,8 @@ def shown_keys(command: Command) -> str:
 # What a person needs first, in the README.
 _FIRST = (
     "continue", "next", "step", "finish", "to", "hunt", "moment", "up", "down", "break", "stops", "stop_list",
-    "value", "definition", "users", "back", "search", "match_next", "stage_previous", "stage_next", "metadata", "follow", "interrupt", "help",
-    "palette", "quit",
+    "value", "definition", "users", "back", "search", "match_next", "stage_previous", "stage_next",
+    "metadata", "follow", "interrupt", "help", "palette", "quit",
 )  # fmt: skip
 
 

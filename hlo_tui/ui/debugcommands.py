@@ -2,12 +2,46 @@
 
 from __future__ import annotations
 
-from hlo_tui.ui.command import Command, always, is_hlo
-from hlo_tui.ui.maincommands import STOPS
+from hlo_tui.ui.command import (
+    Command,
+    Situation,
+    always,
+    idle,
+    is_hlo,
+    on_instruction,
+    standing,
+)
+from hlo_tui.ui.maincommands import REPLAY, STOPS
 
 _STOPS = "The list of stops"
 
+
+def can_hunt(now: Situation) -> str | None:
+    """The replay must be able to begin, or stand wherever it likes."""
+    return is_hlo(now) if now.replay == "none" or now.elsewhere else idle(now)
+
+
+def can_look(now: Situation) -> str | None:
+    """The same, with the cursor on an instruction."""
+    return on_instruction(now) or can_hunt(now)
+
+
+def on_devices(now: Situation) -> str | None:
+    """It has to run on several devices."""
+    return standing(now) or (None if now.partitions else "the module runs on one device")
+
+
 DEBUG = (
+    Command("hunt", ("exclamation_mark",), "run to NaN or infinity", REPLAY, can_hunt, "NaN",
+            help="Run to the first operation that makes a NaN or an infinity; names can be left out."),
+    Command("moment", ("right_parenthesis",), "next time that ...", REPLAY, can_look,
+            help="Run to the next time that the instruction under the cursor is so (max>1e4), or to an iteration."),
+    Command("moment_back", ("left_parenthesis",), "last time that ...", REPLAY, can_look,
+            help="Go back to the last time that the instruction under the cursor was so: finite, for one."),
+    Command("watch", ("W",), "pin the value", STOPS, on_instruction,
+            help="Show the value of the instruction under the cursor at each stop, or do not any more."),
+    Command("partition", ("P",), "partition", STOPS, on_devices,
+            help="Choose the partition whose values are shown; which of them differ."),
     Command("stop_list", ("L",), "list of stops", STOPS, is_hlo,
             help="List all stops with what they mean and how often they were met; change them there."),
 )  # fmt: skip

@@ -200,6 +200,7 @@ class Desk:
             replay="standing" if status == "off" else status,
             at="begin" if state is None else state.at,
             elsewhere=state is not None and not self.replays.is_of(opened),
+            partitions=self.replays.devices > 1,
             pattern=self.pattern is not None,
             back=self.trail.has_back,
             forward=self.trail.has_forward,
@@ -225,5 +226,6 @@ class Desk:
             stops=len(self.marks.stops),
             asked=self.asked,
             grain=replays.grain,
+            partition=replays.partition,
             now=now,
         )

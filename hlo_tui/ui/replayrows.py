@@ -10,6 +10,7 @@ from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
 from hlo_tui.replay.session import State, Stop
 from hlo_tui.replay.stopspec import TAGS
+from hlo_tui.ui.foundrows import of_partition, origin_rows, partition_rows, watch_rows
 from hlo_tui.ui.glyphs import BAD, STANDING
 from hlo_tui.ui.marks import value_sign
 from hlo_tui.ui.rows import Row, Span, row, wrap
@@ -45,6 +46,7 @@ class ReplayView:
         stops: how many stops the person has set in it.
         asked: whether the person wanted to begin although there is nothing to stop at.
         grain: in which it computes.
+        partition: whose values are shown.
         now: time.monotonic().
     """
 
@@ -55,6 +57,7 @@ class ReplayView:
     stops: int = 0
     asked: bool = False
     grain: str = "unit"
+    partition: int = 0
     now: float = 0.0
 
 
@@ -77,7 +80,9 @@ def build(view: ReplayView, width: int) -> list[Row]:
         rows += _problem(state.problem, state.stderr, width)
     if state.status == "busy":
         rows.append(_busy(state, view.now))
-    rows += _where(state, view)
+    if state.said:
+        rows += wrap(visible(state.said), width, "notice", " ")
+    rows += _where(state, view, width)
     if state.at == "end" and state.end is not None:
         rows += _end(state.end, width)
     rows += _history(state)
@@ -91,13 +96,15 @@ def status(state: State, now: float) -> str:
         return f"{visible(state.activity)} {max(0.0, now - state.since):.0f} s"
     if state.status in ("dead", "failed"):
         return state.problem.title if state.problem is not None else state.status
+    if state.said:
+        return visible(state.said)
     if state.at == "stop" and state.current is not None:
         number = f"stop {state.number}" if state.number else "standing at"
         return f"{number} %{visible(state.current.instruction)}"
     return "replay at its end" if state.at == "end" else "replay at its beginning"
 
 
-def value_row(state: State) -> Row:
+def value_row(state: State, partition: int = 0) -> Row:
     """Where a replay stands and the value there, for a screen without room for more."""
     stop = state.current
     if stop is None:
@@ -105,7 +112,8 @@ def value_row(state: State) -> Row:
     iteration = iteration_text(stop.event)
     words = f" stop {state.number}" if state.number else " at"
     spans = [Span(words, "strong"), Span(f"  {iteration}  " if iteration else "  ", "strong")]
-    return row(*spans, Span(f"%{visible(stop.instruction)}  ", "definition"), *summary_spans(stop.summary))
+    summary = of_partition(stop.event, partition)
+    return row(*spans, Span(f"%{visible(stop.instruction)}  ", "definition"), *summary_spans(summary))
 
 
 def _before(view: ReplayView, width: int) -> Iterator[Row]:
@@ -126,9 +134,8 @@ def _before(view: ReplayView, width: int) -> Iterator[Row]:
         Span(" again runs to the end." if view.asked else " runs to the end.", "muted"),
     )  # fmt: skip
     yield row(
-        Span(" To find the first NaN or infinity: ", "muted"), Span("B", "key"),
-        Span(" first:nonfinite", "strong"), Span(", then ", "muted"), Span("c", "key"), Span(".", "muted"),
-    )  # fmt: skip
+        Span(" To find the first NaN or infinity: ", "muted"), Span("!", "key"), Span(" and enter.", "muted")
+    )
     yield from wrap(_TAG, width, "muted", " ")
     for line in _TAGGING:
         yield row(Span(f"   {line}", "source"))
@@ -152,7 +159,7 @@ def _busy(state: State, now: float) -> Row:
     )
 
 
-def _where(state: State, view: ReplayView) -> Iterator[Row]:
+def _where(state: State, view: ReplayView, width: int) -> Iterator[Row]:
     right = _inputs(state, view)
     if state.at == "begin" or state.current is None:
         words = "before the first instruction" if state.at == "begin" else "at the end"
@@ -169,13 +176,16 @@ def _where(state: State, view: ReplayView) -> Iterator[Row]:
     if reason and not reason.startswith("breakpoint="):
         spans.append(Span(f"  {reason}", "tag"))
     yield Row(tuple(spans), right)
-    first = first_spans(stop.summary)
-    curve = tuple(_curve(state, stop))
-    value = (Span(f" %{visible(stop.instruction)}  ", "strong"), *summary_spans(stop.summary))
+    summary = of_partition(stop.event, view.partition)
+    first = first_spans(summary)
+    curve = tuple(_curve(state, stop, view.partition))
+    value = (Span(f" %{visible(stop.instruction)}  ", "strong"), *summary_spans(summary))
     yield Row(value, () if first else curve)
-    yield from _partitions(stop.event)
+    yield from origin_rows(stop.event, str((state.start or {}).get("inputs", "")), width)
+    yield from partition_rows(stop.event, view.partition, int((state.start or {}).get("devices") or 1))
     if first:
         yield Row((Span(" "), *first), curve)
+    yield from watch_rows(state)
 
 
 def _inputs(state: State, view: ReplayView) -> tuple[Span, ...]:
@@ -193,24 +203,14 @@ def _inputs(state: State, view: ReplayView) -> tuple[Span, ...]:
     )
 
 
-def _partitions(event: Json) -> Iterator[Row]:
-    parts = event.get("partitions") or []
-    if not parts:
-        return
-    numbers = "  ".join(
-        f"{at}: {number(part.get('max'))}" for at, part in enumerate(parts) if isinstance(part, dict)
-    )
-    yield row(Span(f" max by partition  {numbers}", "muted"))
-
-
-def _curve(state: State, stop: Stop) -> list[Span]:
+def _curve(state: State, stop: Stop, partition: int) -> list[Span]:
     """The largest element at each stop at the same instruction."""
     same = [
         one
         for one in state.history
         if (one.computation, one.instruction) == (stop.computation, stop.instruction)
     ]
-    values = [largest(one.summary) for one in same]
+    values = [largest(of_partition(one.event, partition)) for one in same]
     known = [value for value in values if value is not None]
     if len(known) < 2:
         return []
@@ -242,9 +242,8 @@ def _end(end: Json, width: int) -> Iterator[Row]:
         yield row(Span(f" output {at}  ", "muted"), *summary_spans(output))
     if any(value_sign(output) == BAD for output in outputs):
         yield row(
-            Span(" To stop where it begins: ", "notice"), Span("B", "key"), Span(" first:nonfinite", "strong"),
-            Span(", then ", "notice"), Span("C", "key"), Span(" goes back to it.", "notice"),
-        )  # fmt: skip
+            Span(" To go to where it begins: ", "notice"), Span("!", "key"), Span(" and enter", "notice")
+        )
     if unknown:
         yield row(Span(f" {count_text(len(unknown), 'value')} unknown", "missing"))
         for reason in (end.get("reasons") or [])[:20]:
@@ -255,17 +254,16 @@ def _history(state: State) -> Iterator[Row]:
     if not state.history:
         return
     yield row(Span(f" history, {count_text(len(state.history), 'stop')}; enter goes there", "heading"))
-    for place in range(len(state.history), 0, -1):
-        stop = state.history[place - 1]
-        here = place == state.number
+    for stop in reversed(state.history):
+        here = stop.number == state.number
         sign = STANDING if here else " "
         spans = [
-            Span(f" {sign} {place:>3}  ", "standing" if here else "count"),
+            Span(f" {sign} {stop.number:>3}  ", "standing" if here else "count"),
             Span(f"%{visible(stop.instruction)}", "definition" if here else "text"),
             Span(f"  {iteration_text(stop.event)}  ", "muted"),
             *summary_spans(stop.summary),
         ]
-        yield row(*spans, key=Visit(place))
+        yield row(*spans, key=Visit(stop.number))
 
 
 def _log(state: State) -> Iterator[Row]:

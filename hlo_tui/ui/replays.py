@@ -27,7 +27,7 @@ class AnySession(Protocol):
     @property
     def state(self) -> State: ...
     def move(self, how: str, backward: bool = False, target: tuple[str, str] | None = None) -> None: ...
-    def run_until(self, spec: StopSpec, backward: bool = False) -> None: ...
+    def run_until(self, spec: StopSpec, backward: bool = False, begin: bool = False) -> None: ...
     def goto(self, stop: Stop) -> None: ...
     def set_specs(self, specs: tuple[StopSpec, ...]) -> None: ...
     def set_watches(self, watches: tuple[tuple[str, str], ...]) -> None: ...
@@ -68,7 +68,15 @@ def make_session(options: Options, on_change: OnChange, specs: tuple[StopSpec, .
 
 
 class Replays:
-    """At most one session at a time."""
+    """At most one session at a time.
+
+    Attributes:
+        stops: what to stop at in each module.
+        session: the one that is under way.
+        state: its newest state.
+        want: what is replayed.
+        partition: whose values are shown, of those that each device has its own of.
+    """
 
     def __init__(
         self,
@@ -84,6 +92,14 @@ class Replays:
         self.session: AnySession | None = None
         self.state: State | None = None
         self.want: Want | None = None
+        self.partition = 0
+        self._watches: dict[Key, tuple[tuple[str, str], ...]] = {}
+
+    @property
+    def devices(self) -> int:
+        """On how many devices it runs."""
+        start = self.state.start if self.state is not None else None
+        return int(start.get("devices") or 1) if start is not None else 1
 
     @property
     def grain(self) -> str:
@@ -146,14 +162,30 @@ class Replays:
             if specs != self.session.state.specs:
                 self.session.set_specs(specs)
 
+    def watch(self, want: Want, computation: str, instruction: str) -> bool:
+        """Let each stop carry the value of an instruction, or no more; whether it does now."""
+        place, before = (computation, instruction), self._watches.get(key_of(want), ())
+        now = tuple(one for one in before if one != place)
+        now = now if place in before else (*now, place)
+        self._watches[key_of(want)] = now
+        if self.session is not None and self.want is not None and key_of(self.want) == key_of(want):
+            self.session.set_watches(now)
+        return place in now
+
     def goto(self, number: int) -> None:
-        """Stand again at a stop of the history, from 1.
+        """Stand again at the stop of the history that has this number.
 
         Raises:
             HloTuiError: the replay is busy.
         """
-        if self.state is not None and 0 < number <= len(self.state.history):
-            self.running.goto(self.state.history[number - 1])
+        stop = self.stop(number)
+        if stop is not None:
+            self.running.goto(stop)
+
+    def stop(self, number: int) -> Stop | None:
+        """The stop of the history that has this number, None where there is none."""
+        history = self.state.history if self.state is not None else ()
+        return next((stop for stop in history if stop.number == number), None)
 
     @property
     def running(self) -> AnySession:
@@ -198,4 +230,7 @@ class Replays:
 
         session = self._make(options, changed, self.specs(want))
         made.append(session)
+        self.partition = 0
+        if watches := self._watches.get(key_of(want)):
+            session.set_watches(watches)
         self.session, self.want, self.state = session, want, session.state

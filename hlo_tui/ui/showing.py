@@ -95,7 +95,7 @@ class Showing:
         if state is not None:
             from hlo_tui.ui import replayrows
 
-            screen.value.show(replayrows.value_row(state))
+            screen.value.show(replayrows.value_row(state, desk.replays.partition))
         if desk.inspection is not None:
             from hlo_tui.ui import inforows
 

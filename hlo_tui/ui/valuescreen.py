@@ -121,11 +121,11 @@ class ValueScreen(Panel):
 
     def _compare(self, number: int) -> None:
         state = self.owner.desk.replays.state
-        if state is None or not 0 < number <= len(state.history):
+        stop = self.owner.desk.replays.stop(number)
+        if state is None or stop is None:
             raise HloTuiError(
                 "There is no such stop", f"the history has {len(state.history) if state else 0}"
             )
-        stop = state.history[number - 1]
         other = {**self.look.value, "position": stop.event["position"]}
         self.look = replace(self.look, against=f"stop {number}, {iteration_text(stop.event)}".rstrip(", "))
         self._ask({"what": "compare", "value": self.look.value, "other": other})
@@ -156,9 +156,9 @@ class ValueScreen(Panel):
         if state is None:
             return ""
         others = [
-            at
-            for at, stop in enumerate(state.history, 1)
-            if stop.instruction == self.look.instruction and at != state.number
+            stop.number
+            for stop in state.history
+            if stop.instruction == self.look.instruction and stop.number != state.number
         ]
         return str(others[-1]) if others else ""
 

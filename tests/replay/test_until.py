@@ -32,6 +32,15 @@ class TestUntil:
         before = debugger.run_until(parse_spec("first:nonfinite"), backward=True)
         assert before["words"] == "no NaN or infinity begins between the beginning and here"
 
+    def test_the_first_of_all_is_found_from_the_end_too(self, debug: Open) -> None:
+        debugger = debug(program_file("blowup"))
+        first = debugger.run_until(parse_spec("first:inf"))
+        while debugger.move("continue")["event"] != "end":
+            pass
+        assert debugger.run_until(parse_spec("first:inf"), begin=True)["key"] == first["key"]
+        assert debugger.run_until(parse_spec("op:cosine"), begin=True)["words"] == "op:cosine: not met at all"
+        assert debugger.here()["key"] == first["key"]
+
     def test_the_last_time_that_a_value_was_finite(self, debug: Open) -> None:
         debugger = debug(program_file("blowup"))
         bad = debugger.run_until(parse_spec("first:inf"))

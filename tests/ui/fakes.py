@@ -30,7 +30,7 @@ def stop_at(n: int, largest: float, nan: int = 0) -> Stop:
         "partition": None, "value": summary(largest, nan), "key": [4, 2 * n + 1, 6],
         "position": {"path": [[4, 2 * n + 1]], "index": 6, "phase": 1},
     }  # fmt: skip
-    return Stop(tuple(event["key"]), event)
+    return Stop(tuple(event["key"]), event, n + 1)
 
 
 STOPS = [stop_at(0, 1.9), stop_at(1, 2.5), stop_at(2, 41.2, nan=2)]
@@ -101,6 +101,19 @@ class FakeSession:
                 status="standing", activity="", at="stop", current=STOPS[self.at], number=self.at + 1,
                 history=tuple(sorted(history)), start=START,
             )  # fmt: skip
+
+    def run_until(self, spec: Any, backward: bool = False, begin: bool = False) -> None:
+        self.calls.append(("until", spec.text(), backward, begin))
+        if spec.text() == "op:nothing":
+            self.tell(said="op:nothing: not met between here and the end")
+            return
+        self.at = 1 if spec.kind == "first" else self.at
+        self.tell(said="")
+        self.finish(-1 if backward else 1)
+
+    def set_watches(self, watches: Any) -> None:
+        self.calls.append(("watches", watches))
+        self.tell(watches=watches)
 
     def goto(self, stop: Stop) -> None:
         self.calls.append(("goto", stop))

@@ -15,7 +15,7 @@ from hlo_tui.ui.screen import MainScreen
 
 READY = Situation(
     pane="code", opened=True, scanned=True, hlo=True, instruction=True, name=True, replay="standing",
-    at="stop", pattern=True, back=True, forward=True, earlier=True, later=True, changed=True,
+    at="stop", partitions=True, pattern=True, back=True, forward=True, earlier=True, later=True, changed=True,
     task=True,
 )  # fmt: skip
 

@@ -70,14 +70,11 @@ async def test_a_module_without_a_tag_says_how_to_find_a_nan(dump):
         await app.until(lambda: app.app.desk.opened.want.title == "jit_eval #14", "a module without tags")
         await app.opened()
         await app.press("c")
-        await app.sees("there is nothing to stop at", "B first:nonfinite, then c")
+        await app.sees("there is nothing to stop at", "To find the first NaN or infinity: ! and enter.")
         assert not FakeSession.made
-        await app.press("B")
-        await app.type("first:nonfinite")
-        await app.press("enter")
-        await app.sees("stops in this module at first:nonfinite")
-        await app.press("c")
+        await app.press("exclamation_mark", "enter")
         await app.until(lambda: FakeSession.made and FakeSession.made[0].calls, "a replay")
+        assert FakeSession.made[0].calls[0] == ("until", "first:nonfinite", False, False)
 
 
 async def test_where_there_is_no_room_nothing_to_stop_at_is_said_too(dump):
@@ -89,7 +86,7 @@ async def test_where_there_is_no_room_nothing_to_stop_at_is_said_too(dump):
         await app.press("c")
         await app.sees("nothing is tagged here: c again runs to the end, 4 says more")
         await app.press("4")
-        await app.sees("B first:nonfinite, then c")
+        await app.sees("To find the first NaN or infinity: ! and enter.")
         assert not FakeSession.made
 
 

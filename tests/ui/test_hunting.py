@@ -1,0 +1,168 @@
+"""Looking for a moment on the screen: where a NaN begins, iterations, partitions, pinned values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hlo_tui.replay.session import Stop
+from hlo_tui.replay.stopspec import TAGS
+from hlo_tui.ui.foundrows import origin_rows, partition_words
+from tests.corpus import DATA
+from tests.ui.driving import Driver, driving
+from tests.ui.fakes import START, STOPS, FakeSession, summary
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch):
+    monkeypatch.setattr(FakeSession, "made", [])
+
+
+async def test_the_first_nan_is_run_to_and_stopped_at_until_that_is_switched_off(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        await app.press("exclamation_mark")
+        await app.type("mask")
+        await app.press("enter")
+        await app.sees("stop 3 of 1")
+        session = FakeSession.made[0]
+        assert session.calls[0] == ("until", "first:nonfinite!mask", False, False)
+        assert [spec.text() for spec in session.state.specs] == ["tags", "first:nonfinite!mask"]
+        await app.press("L")
+        await app.sees("! first:nonfinite!mask  in every module, until it is deleted")
+        await app.press("q", "exclamation_mark", "ctrl+u")
+        await app.type("off")
+        await app.press("enter")
+        await app.sees("not stopped at any more")
+        assert session.state.specs == (TAGS,)
+
+
+async def test_another_pattern_begins_at_the_beginning_the_same_one_goes_on(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        await app.press("c", "exclamation_mark", "enter")
+        await app.until(lambda: FakeSession.made[0].calls[-2:], "a run")
+        assert ("until", "first:nonfinite", False, True) in FakeSession.made[0].calls
+        await app.press("exclamation_mark", "enter")
+        assert FakeSession.made[0].calls[-1] == ("until", "first:nonfinite", False, False)
+
+
+async def test_moments_and_iterations_are_gone_to_from_either_side(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        await app.press("2", "c", "c")
+        await app.until(lambda: app.app.desk.marks.standing == 25, "standing")
+        await app.press("left_parenthesis", "enter")
+        await app.sees("stop 1 of 2")
+        calls = FakeSession.made[0].calls
+        assert calls[-1] == ("until", "region_0.4/mul.3 if not nonfinite", True, False)
+        await app.press("right_parenthesis", "2", "enter")
+        assert calls[-1] == ("until", "region_0.4/mul.3 if iteration==2", False, False)
+        await app.press("right_parenthesis", "0", "enter")
+        assert calls[-1] == ("until", "region_0.4/mul.3 if iteration==0", True, False)
+        await app.press("right_parenthesis", "ctrl+u")
+        await app.type("op:nothing")
+        await app.press("enter")
+        await app.sees("op:nothing: not met between here and the end")
+        await app.press("right_parenthesis", "ctrl+u")
+        await app.type("what")
+        await app.press("enter")
+        await app.sees("this is no condition")
+
+
+async def test_a_value_is_pinned_and_shown_at_each_stop(dump):
+    async with driving(dump, (120, 44), make=FakeSession) as app:
+        await app.opened()
+        await app.press("2", "up")
+        await app.until(lambda: app.app.desk.inspection.title == "tanh.2", "one line up")
+        await app.press("W")
+        await app.sees("%tanh.2 is shown at each stop")
+        await app.press("c")
+        session = FakeSession.made[0]
+        assert session.calls[0] == ("watches", (("region_0.4", "tanh.2"),))
+        seen = [
+            watched(stop, {"state": "here", "value": summary(float(n))}) for n, stop in enumerate(STOPS[:2])
+        ]
+        session.tell(current=seen[1], history=tuple(seen), number=2)
+        await app.sees("1 pinned value", "%tanh.2  f32[4,8]", "max ▁█ 1")
+        later = watched(STOPS[2], {"state": "later", "value": None})
+        session.tell(current=later, history=(*seen, later), number=3)
+        await app.sees("%tanh.2  has not run yet")
+
+
+def watched(stop: Stop, seen: dict) -> Stop:
+    return replace(
+        stop,
+        event={**stop.event, "watches": [{"computation": "region_0.4", "instruction": "tanh.2", **seen}]},
+    )
+
+
+async def test_a_partition_is_chosen(dump):
+    async with driving(dump, (120, 44), make=FakeSession) as app:
+        await app.opened()
+        await app.press("2", "c", "P")
+        await app.sees("the module runs on one device")
+        whole = {**summary(1.0), "partitions": 3, "partitions_equal": False, "partitions_differ": [2]}
+        stop = replace(
+            STOPS[0],
+            event={**STOPS[0].event, "value": whole, "partitions": [whole, summary(1.0), summary(99.0)]},
+        )
+        session = FakeSession.made[0]
+        session.tell(current=stop, history=(stop,), number=1, start={**START, "devices": 3})
+        await app.sees("partition 0 of 3; other than partition 0: 2")
+        await app.press("P", "end")
+        await app.sees("Partitions", "other than 0")
+        await app.press("enter")
+        await app.sees("partition 2 of 3", "max 99")
+
+
+def test_partitions_are_said_to_be_equal_or_which_are_not():
+    one = summary(1.0)
+    assert partition_words(one, 1) == ""
+    assert partition_words(one, 8) == "one value for all 8 partitions"
+    assert partition_words({**one, "partitions": 8, "partitions_equal": True}, 8) == "all 8 partitions equal"
+    differ = {**one, "partitions": 8, "partitions_differ": [1, 3]}
+    assert partition_words({"tuple": [one, differ]}, 8) == "other than partition 0: 1, 3"
+
+
+@pytest.mark.parametrize(
+    ("cause", "inputs", "reaches", "words"),
+    [
+        ("computed", "snapshot", True, ("NaN begins here; an output depends on it", "the inputs are real (snapshot)")),
+        ("made inputs", "made", False, ("no output depends on it: it is masked", "the inputs are made up")),
+        ("the inputs", "npz", True, ("an output depends on it", "it is in the inputs already")),
+    ],
+)  # fmt: skip
+def test_a_nan_says_its_cause_and_what_becomes_of_it(cause, inputs, reaches, words):
+    event = {
+        "value": {**summary(1.0), "nan": 3}, "source": "/home/me/model.py:88",
+        "nonfinite": {"cause": cause, "reaches_output": reaches},
+    }  # fmt: skip
+    rows = list(origin_rows(event, inputs, 300))
+    text = "\n".join("".join(span.text for span in (*row.spans, *row.right)) for row in rows)
+    assert "model.py:88" in text
+    for word in words:
+        assert word in text
+    assert list(origin_rows({**event, "nonfinite": None}, inputs, 80)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("masked", "it is masked"), ("reaching", "an output depends on it")]
+)
+async def test_the_real_engine_tells_a_masked_nan_from_one_that_reaches_an_output(name, words):
+    async with driving(DATA / "replay", (160, 50)) as app:
+        await open_module(app, name)
+        await app.press("2", "exclamation_mark", "enter")
+        await app.sees("begins here", words, "programs.py:")
+        assert app.app.desk.marks.standing == app.app.main.code.line
+
+
+async def open_module(app: Driver, name: str) -> None:
+    await app.opened()
+    await app.press("ctrl+p")
+    await app.type(f"open jit_{name}")
+    await app.press("enter")
+    desk = app.app.desk
+    await app.until(lambda: desk.opened and desk.opened.want.title.startswith(f"jit_{name} "), "open")
+    await app.opened()
