@@ -7,10 +7,11 @@ from hlo_tui.ui.command import STILL_LOOKING, STILL_READING, Command, Situation
 from hlo_tui.ui.debugcommands import DEBUG, DEBUG_PANELS
 from hlo_tui.ui.maincommands import MAIN
 from hlo_tui.ui.panelcommands import PANELS
+from hlo_tui.ui.passcommands import PASSES
 
 __all__ = ["BY_ID", "COMMANDS", "STILL_LOOKING", "STILL_READING", "Command", "Situation"]
 
-COMMANDS = (*MAIN, *DEBUG, *PANELS, *DEBUG_PANELS)
+COMMANDS = (*MAIN, *DEBUG, *PANELS, *DEBUG_PANELS, *PASSES)
 
 BY_ID = {command.id: command for command in COMMANDS}
 
