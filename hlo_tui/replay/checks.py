@@ -15,11 +15,12 @@ from hlo_tui.replay.lowering import Cannot
 from hlo_tui.replay.program import DRAWN
 from hlo_tui.replay.slices import Slice, SliceModule, value_shape
 from hlo_tui.replay.values import Difference, compare, find_unknown
+from hlo_tui.replay.xla import Replicated
 
 Json = dict[str, Any]
 
 # OpenBLAS, which computes LAPACK's calls, has code of its own for each kind of processor.
-_OTHER_PROCESSOR = (
+OTHER_PROCESSOR = (
     "LAPACK rounds otherwise on another kind of processor: where the job ran on one, name it, as in "
     "OPENBLAS_CORETYPE=Haswell hlo-tui ..."
 )
@@ -92,14 +93,16 @@ class Checks:
         given = self._evaluator.changes.values or self._evaluator.supplies.used
         if recorded is None or given or find_unknown(outputs) is not None:
             return {"recorded": "absent"}
-        found = compare(_leaves_only(outputs), _leaves_only(recorded))
+        outputs, recorded = _leaves_only(outputs), _leaves_only(recorded)
+        found = compare(outputs, _spread(recorded, outputs))
         verdict = _verdict("recorded", found)
-        if not found.exact and self._uses_lapack:
-            verdict["recorded_reason"] = _OTHER_PROCESSOR
+        if not found.exact and self.uses_lapack:
+            verdict["recorded_reason"] = OTHER_PROCESSOR
         return verdict
 
     @cached_property
-    def _uses_lapack(self) -> bool:
+    def uses_lapack(self) -> bool:
+        """Whether the program calls LAPACK, whose results depend on the processor."""
         program = self._evaluator.program
         targets = (op.proto.custom_call_target for c in program.reachable() for op in c.ops)
         return any(target.startswith("lapack_") for target in targets)
@@ -112,6 +115,15 @@ def _verdict(name: str, found: Difference) -> Json:
         f"{name}_max_rel": found.max_rel,
         f"{name}_exact": found.exact,
     }
+
+
+def _spread(recorded: Any, outputs: Any) -> Any:
+    """The recorded values for each device that has an output: one that was recorded is that of all of them."""
+    if isinstance(outputs, tuple) and isinstance(recorded, tuple) and len(outputs) == len(recorded):
+        return tuple(_spread(r, o) for r, o in zip(recorded, outputs, strict=True))
+    if isinstance(outputs, Replicated) and not isinstance(recorded, Replicated | tuple):
+        return Replicated((recorded,) * len(outputs.parts))
+    return recorded
 
 
 def _leaves_only(value: Any) -> Any:

@@ -13,7 +13,7 @@ from hlo_tui.hlo import loading
 from hlo_tui.hlo.module import Module
 from hlo_tui.replay import xla
 from hlo_tui.replay.atwork import Board, Doing, Phase
-from hlo_tui.replay.checks import Checks
+from hlo_tui.replay.checks import OTHER_PROCESSOR, Checks
 from hlo_tui.replay.differences import Errors, coarseness, errors, is_partial
 from hlo_tui.replay.evaluate import Evaluator, Step
 from hlo_tui.replay.frames import Frame
@@ -92,6 +92,7 @@ class Comparing:
             "unknown": [f"{name}: {why}" for (_, name), why in sorted(evaluator.unknown.items())],
             "coarseness": coarseness(evaluator.program),
             "devices": stage.target.topology.devices,
+            "other_processor": OTHER_PROCESSOR if Checks(evaluator, stage.inputs).uses_lapack else "",
             "engine": xla.versions(),
         }
 

@@ -18,7 +18,7 @@ from hlo_tui.dump import choosing, listing
 from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.passes import bisect, verdicts
 from hlo_tui.passes.bisect import CODEGEN, DIFFERS, EQUAL, NONE, NOT_RUN, PASS, Bisection, Options, Verdict
-from hlo_tui.passes.engine import Engine, WorkerDied
+from hlo_tui.passes.engine import Engine, Interrupted, WorkerDied
 from hlo_tui.passes.stages import readable_stages
 from tests.corpus import corpus_dir
 from tests.passes.dumped import PASSES, opened
@@ -168,8 +168,17 @@ def test_healthy_modules_are_cleared_every_time(name: str) -> None:
 class MadeEngine:
     """Answers as the worker does. Stages are told by their step, the first is -1 and the last 99."""
 
-    def __init__(self, differs: Callable[[int], bool], dies: frozenset[int], recorded: bool) -> None:
+    def __init__(
+        self,
+        differs: Callable[[int], bool],
+        dies: frozenset[int],
+        recorded: bool,
+        most: int = 99,
+        other: str = "",
+    ) -> None:
         self.differs, self.dies, self.recorded = differs, dies, recorded
+        # After so many runs the person stops it; and why the recorded result may be another one.
+        self.most, self.other_processor = most, other
         self.kept: dict[str, bool] = {}
         self.runs: list[int] = []
 
@@ -179,6 +188,8 @@ class MadeEngine:
     def run(self, params: Json) -> Json:
         label = Path(params["path"]).name.split(".", 2)[2]
         step = int(label[:4]) if label[:4].isdigit() else -1 if label.startswith("before") else 99
+        if len(self.runs) == self.most:
+            raise Interrupted("interrupted")
         if step in self.dies:
             self.kept.clear()
             raise WorkerDied("the engine died", f"at {step}")
@@ -186,7 +197,7 @@ class MadeEngine:
         self.kept[params["keep"]] = self.differs(step)
         return {
             "unknown": [], "inputs": "made", "inputs_file": "", "seed": 0, "reasons": [], "engine": {},
-            "coarseness": 1e-3, "recorded": self.recorded,
+            "coarseness": 1e-3, "recorded": self.recorded, "other_processor": self.other_processor,
         }  # fmt: skip
 
     def results(self, params: Json) -> Json:
@@ -201,7 +212,12 @@ TEXT = "HloModule jit_f\n\nENTRY %e (p: f32[]) -> f32[] {\n  ROOT %p = f32[] par
 
 
 def arranged(
-    root: Path, count: int, first_bad: int, dies: frozenset[int] = frozenset(), recorded: bool = True
+    root: Path,
+    count: int,
+    first_bad: int,
+    dies: frozenset[int] = frozenset(),
+    recorded: bool = True,
+    **more: Any,
 ) -> tuple[Verdict, MadeEngine]:
     """A search over `count` steps between before and after, of which those from `first_bad` on differ."""
     for step in range(count):
@@ -209,7 +225,7 @@ def arranged(
     for end in ("before_optimizations", "cpu_after_optimizations"):
         (root / f"module_0001.jit_f.{end}.txt").write_text(TEXT)
     dump = listing.load(root)
-    engine = MadeEngine(lambda step: step >= first_bad, dies, recorded)
+    engine = MadeEngine(lambda step: step >= first_bad, dies, recorded, **more)
     search = Bisection(dump, choosing.find_module(dump, "jit_f"), Options(), engine=engine)
     return search.run(), engine
 
@@ -251,6 +267,22 @@ def test_the_last_and_the_first_stage_may_be_the_ones_that_cannot_be_run(tmp_pat
     assert verdict.first_bad is not None
     assert verdict.first_bad.point.step == 2
     assert {judged.state for judged in verdict.judged} == {EQUAL, DIFFERS, NOT_RUN}
+
+
+def test_a_search_that_is_stopped_says_between_which_stages_it_was(tmp_path: Path) -> None:
+    verdict, engine = arranged(tmp_path, 30, 20, most=3)
+    assert (verdict.stopped, verdict.replays, len(engine.runs)) == (True, 4, 3)
+    text = verdicts.to_text("jit_f", verdict, None)
+    assert "stopped before there was a verdict; the values change after 0014" in text
+    assert "at cpu_after_optimizations or before" in text
+    assert verdicts.to_json("jit_f", verdict, None)["stopped"]
+
+
+def test_a_recorded_result_of_another_processor_is_no_fault_of_the_compiler(tmp_path: Path) -> None:
+    verdict, _ = arranged(tmp_path, 4, 100, other="LAPACK rounds otherwise")
+    # The measure differs from what was recorded, and nothing else differs.
+    assert (verdict.verdict, verdict.against) == (NONE, "whole")
+    assert any("LAPACK rounds otherwise" in note for note in verdict.not_checked)
 
 
 def test_where_no_stage_can_be_run_that_is_the_error(tmp_path: Path) -> None:
