@@ -17,7 +17,7 @@ BY_ID = {command.id: command for command in COMMANDS}
 
 _SHOWN = {
     "slash": "/", "comma": ",", "full_stop": ".", "colon": ":", "question_mark": "?", "f1": "F1", "f5": "F5",
-    "exclamation_mark": "!", "left_parenthesis": "(", "right_parenthesis": ")",
+    "exclamation_mark": "!", "number_sign": "#", "left_parenthesis": "(", "right_parenthesis": ")",
     "equals_sign": "=", "f9": "F9", "f10": "F10", "f11": "F11", "left_square_bracket": "[", "right_square_bracket": "]",
 }  # fmt: skip
 

@@ -9,11 +9,13 @@ from hlo_tui.ui.command import (
     idle,
     is_hlo,
     on_instruction,
+    replayed,
     standing,
 )
 from hlo_tui.ui.maincommands import REPLAY, STOPS
 
 _STOPS = "The list of stops"
+_HISTORY = "The history"
 
 
 def can_hunt(now: Situation) -> str | None:
@@ -40,13 +42,23 @@ DEBUG = (
             help="Go back to the last time that the instruction under the cursor was so: finite, for one."),
     Command("watch", ("W",), "pin the value", STOPS, on_instruction,
             help="Show the value of the instruction under the cursor at each stop, or do not any more."),
-    Command("partition", ("P",), "partition", STOPS, on_devices,
+    Command("partition", ("number_sign",), "partition", STOPS, on_devices,
             help="Choose the partition whose values are shown; which of them differ."),
+    Command("history", ("H",), "history", REPLAY, replayed,
+            help="List all stops so far, to go back to any of them."),
     Command("stop_list", ("L",), "list of stops", STOPS, is_hlo,
             help="List all stops with what they mean and how often they were met; change them there."),
 )  # fmt: skip
 
 DEBUG_PANELS = (
+    Command("history_filter", ("slash",), "filter", _HISTORY, always, "filter", on="history",
+            help="Show only stops with these words in name, computation or reason."),
+    Command("history_bad", ("exclamation_mark",), "bad ones", _HISTORY, always, "bad ones", on="history",
+            help="Show only stops whose value has a NaN or an infinity, or all of them again."),
+    Command("history_help", ("question_mark", "f1"), "help", _HISTORY, always, "help", on="history",
+            help="Show these keys."),
+    Command("history_close", ("q", "escape", "backspace", "H", "ctrl+c"), "close", _HISTORY, always, "close",
+            on="history", help="Go back to the code."),
     Command("stop_list_switch", ("b", "f9"), "on or off", _STOPS, always, "on/off", on="stop_list",
             help="Switch the stop off, or on again; of the tags each by itself too."),
     Command("stop_list_add", ("a", "B"), "add", _STOPS, always, "add", on="stop_list",

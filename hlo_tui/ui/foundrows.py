@@ -94,7 +94,7 @@ def partition_rows(event: Json, partition: int, devices: int) -> Iterator[Row]:
     if words:
         yield row(
             Span(f" partition {partition} of {devices}; ", "muted"), Span(words, "text"),
-            Span("  P", "key"), Span(" chooses", "muted"),
+            Span("  #", "key"), Span(" chooses", "muted"),
         )  # fmt: skip
 
 

@@ -121,6 +121,13 @@ def _partition(app: BaseApp) -> None:
     app.push_screen(Popup(app.paint, "Partitions", lambda _: chooser_rows(event, replays.partition)), chosen)
 
 
+@does("history")
+def _history(app: BaseApp) -> None:
+    from hlo_tui.ui.historyscreen import HistoryScreen
+
+    app.push_screen(HistoryScreen(app))
+
+
 @does("watch")
 def _watch(app: BaseApp) -> None:
     opened = app.desk.opened

@@ -71,6 +71,24 @@ async def test_moments_and_iterations_are_gone_to_from_either_side(dump):
         await app.sees("this is no condition")
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 34)])
+async def test_all_stops_so_far_are_listed_and_gone_to(dump, size):
+    async with driving(dump, size, make=FakeSession) as app:
+        await app.opened()
+        await app.press("c", "c", "c", "H")
+        await app.sees("3 stops, in order of time", "▶   3 ! %mul.3", "1.9 → 41.2")
+        await app.golden(f"history-{size[0]}x{size[1]}", first_row=1)
+        await app.press("exclamation_mark")
+        await app.sees("1 of them are shown")
+        await app.press("exclamation_mark", "slash")
+        await app.type("nothing")
+        await app.press("enter")
+        await app.sees("0 of them are shown")
+        await app.press("slash", "ctrl+u", "enter", "home", "enter")
+        await app.until(lambda: app.app.desk.replays.state.number == 1, "at the first stop")
+        assert FakeSession.made[0].calls[-1] == ("goto", STOPS[0])
+
+
 async def test_a_value_is_pinned_and_shown_at_each_stop(dump):
     async with driving(dump, (120, 44), make=FakeSession) as app:
         await app.opened()
@@ -101,7 +119,7 @@ def watched(stop: Stop, seen: dict) -> Stop:
 async def test_a_partition_is_chosen(dump):
     async with driving(dump, (120, 44), make=FakeSession) as app:
         await app.opened()
-        await app.press("2", "c", "P")
+        await app.press("2", "c", "number_sign")
         await app.sees("the module runs on one device")
         whole = {**summary(1.0), "partitions": 3, "partitions_equal": False, "partitions_differ": [2]}
         stop = replace(
@@ -111,7 +129,7 @@ async def test_a_partition_is_chosen(dump):
         session = FakeSession.made[0]
         session.tell(current=stop, history=(stop,), number=1, start={**START, "devices": 3})
         await app.sees("partition 0 of 3; other than partition 0: 2")
-        await app.press("P", "end")
+        await app.press("number_sign", "end")
         await app.sees("Partitions", "other than 0")
         await app.press("enter")
         await app.sees("partition 2 of 3", "max 99")
