@@ -68,10 +68,7 @@ def settings(
             be read.
     """
     root = os.path.abspath(directory)
-    flags = dict(_BASE)
-    for recipe in recipes:
-        for name, value in recipe.flags.items():
-            flags[name] = _either(flags[name], value) if name in flags else value
+    flags = _joined(recipes)
     if module:
         flags["xla_dump_hlo_module_re"] = module
     if jaxlib is not None:
@@ -88,6 +85,37 @@ def settings(
             environment[name] = value
     warnings = [*_gives_way(before, given), *_of_recipes(recipes), *_of_cache(environ, environment)]
     return Settings(environment, tuple(warnings), tuple(recipes), root)
+
+
+def compile_options(
+    recipes: Sequence[Recipe], directory: str | os.PathLike[str], *, jaxlib: str
+) -> dict[str, str | bool]:
+    """What `compile(compiler_options=...)` of JAX takes for recipes.
+
+    Raises:
+        HloTuiError: as `settings`; or a recipe is no matter of XLA's flags.
+    """
+    others = [recipe.name for recipe in recipes if recipe.environment]
+    if others:
+        raise HloTuiError(
+            f"{', '.join(others)} cannot be had when the program runs already",
+            "it is set in the environment",
+            "hlo_tui.dump_to(DIR, ...) before JAX is used, or hlo-tui flags",
+        )
+    found = settings(recipes, directory, {}, jaxlib=jaxlib)
+    options: dict[str, str | bool] = {
+        name: value.replace(DIRECTORY, found.directory) for name, value in _joined(recipes).items()
+    }
+    return {name: value == "true" if value in ("true", "false") else value for name, value in options.items()}
+
+
+def _joined(recipes: Sequence[Recipe]) -> dict[str, str]:
+    """The flags of some recipes together."""
+    flags = dict(_BASE)
+    for recipe in recipes:
+        for name, value in recipe.flags.items():
+            flags[name] = _either(flags[name], value) if name in flags else value
+    return flags
 
 
 def _either(one: str, other: str) -> str:

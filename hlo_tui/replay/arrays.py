@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
+from hlo_tui.hlo.wire import to_varint
 
 Array = NDArray[Any]
 
@@ -126,6 +127,33 @@ def literal_to_value(literal: pb.LiteralProto) -> Any:
         array = array[tuple(slice(0, size) for size in literal.dynamic_sizes)]
     array.flags.writeable = False
     return array
+
+
+def value_to_literal(value: Any) -> pb.LiteralProto:
+    """An array, or a tuple of such, as a literal in row-major order; None is a token.
+
+    Raises ValueError where XLA has no such type.
+    """
+    if value is None:
+        return pb.LiteralProto(shape=pb.ShapeProto(element_type=TOKEN))
+    if isinstance(value, tuple):
+        parts = [value_to_literal(part) for part in value]
+        shape = pb.ShapeProto(element_type=TUPLE, tuple_shapes=[part.shape for part in parts])
+        return pb.LiteralProto(shape=shape, tuple_literals=parts)
+    array = np.asarray(value, order="C")
+    if array.dtype not in NUMBERS:
+        raise ValueError(f"XLA has no type for arrays of {array.dtype}")
+    literal = pb.LiteralProto(shape=shape_of(array))
+    name = _FIELDS[literal.shape.element_type]
+    if isinstance(getattr(literal, name), bytes):
+        setattr(literal, name, array.tobytes())
+    elif array.dtype.kind in "fc":
+        # Of a fixed width: the wire has just these bytes, and no list of numbers is made on the way.
+        number = pb.LiteralProto.DESCRIPTOR.fields_by_name[name].number
+        literal.MergeFromString(to_varint(number << 3 | 2) + to_varint(array.nbytes) + array.tobytes())
+    else:
+        getattr(literal, name).extend(array.reshape(-1).tolist())
+    return literal
 
 
 def store_row_major(literal: pb.LiteralProto) -> None:

@@ -6,6 +6,7 @@ Tried with jaxlib 0.10.2 and 0.12.0.1 (the names are the same in both).
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -78,6 +79,49 @@ def parse_text(text: bytes) -> bytes:
     except (RuntimeError, ValueError, UnicodeError) as error:
         raise EngineError("XLA's parser does not accept this text", _first_lines(error), "") from error
     return bytes(module.as_serialized_hlo_module_proto())
+
+
+def to_stablehlo(module: bytes) -> str:
+    """The bytes of an HloModuleProto -> MLIR text in StableHLO, with what of MHLO has no other form.
+
+    Raises:
+        EngineError: XLA has no such form for something in it. (On some modules it ends the process.)
+    """
+    from jaxlib import _hlo, _jax
+
+    try:
+        return str(_jax.mlir.xla_computation_to_mlir_module(_hlo.XlaComputation(module)))
+    except (RuntimeError, ValueError) as error:
+        raise EngineError("XLA cannot write it as StableHLO", _first_lines(error), "") from error
+
+
+def from_stablehlo(text: str) -> bytes:
+    """MLIR text in StableHLO -> the bytes of an HloModuleProto.
+
+    Raises:
+        EngineError: XLA does not accept it.
+    """
+    from jaxlib import _jax
+
+    try:
+        made = _jax.mlir.mlir_module_to_xla_computation(text, use_tuple_args=False, return_tuple=False)
+    except (RuntimeError, ValueError) as error:
+        raise EngineError("XLA cannot read it as StableHLO", _first_lines(error), "") from error
+    return bytes(made.as_serialized_hlo_module_proto())
+
+
+def to_dot(module: bytes) -> str:
+    """The bytes of an HloModuleProto -> XLA's own Graphviz drawing of its entry.
+
+    Raises:
+        EngineError: XLA does not accept the module.
+    """
+    from jaxlib import _hlo
+
+    try:
+        return str(_hlo.hlo_module_to_dot_graph(_hlo.HloModule.from_serialized_hlo_module_proto(module)))
+    except (RuntimeError, ValueError) as error:
+        raise EngineError("XLA cannot draw it", _first_lines(error), "") from error
 
 
 def trace(function: Callable[..., Any], operands: Sequence[tuple[tuple[int, ...], Any]]) -> bytes:
@@ -253,6 +297,72 @@ class Backend:
             except ImportError as error:
                 raise EngineError("LAPACK calls need scipy", str(error), "pip install scipy") from error
             self._lapack_ready = True
+
+
+# What a person's own program asks, of its own JAX.
+
+
+def backend_started() -> bool:
+    """Whether JAX has made a client in this process, so that XLA has read its flags."""
+    if "jax" not in sys.modules:
+        return False
+    from jax._src import xla_bridge
+
+    return xla_bridge.backends_are_initialized()
+
+
+def static_arguments(jitted: Any) -> tuple[frozenset[int], frozenset[str]]:
+    """The positions and the names of the arguments that a jitted function takes as constants."""
+    information = getattr(jitted, "_jit_info", None)
+    if information is None:
+        return frozenset(), frozenset()
+    return frozenset(information.static_argnums), frozenset(information.static_argnames)
+
+
+def kept_arguments(lowered: Any) -> tuple[list[Any], list[int]]:
+    """What comes before a lowered function's own arguments, and which of all of them its module has, in order.
+
+    Raises:
+        EngineError: this JAX keeps that elsewhere.
+    """
+    try:
+        before = list(lowered._lowering.const_args)
+        kept = sorted(lowered._lowering.compile_args["kept_var_idx"])
+    except (AttributeError, KeyError, TypeError) as error:
+        raise EngineError("this JAX is not one whose functions can be captured", str(error)) from error
+    return before, kept
+
+
+def device_count(lowered: Any) -> int:
+    """For how many devices a function was lowered; 1 where this JAX keeps that elsewhere."""
+    options = getattr(getattr(lowered, "_lowering", None), "compile_args", {})
+    return int(options.get("num_devices") or 1)
+
+
+def optimized(compiled: Any) -> tuple[bytes, list[Any]]:
+    """The optimised module of a compiled function as an HloModuleProto, and its devices, partition by partition.
+
+    Raises:
+        EngineError: it is no compiled function of JAX, or XLA does not give its module.
+    """
+    try:
+        executable = compiled.runtime_executable()
+        (module,) = executable.hlo_modules()
+        return bytes(module.as_serialized_hlo_module_proto()), list(executable.local_devices())
+    except (AttributeError, TypeError, ValueError, RuntimeError) as error:
+        raise EngineError("XLA does not give the optimised module", _first_lines(error)) from error
+
+
+def unoptimized(lowered: Any) -> bytes:
+    """The module of a lowered function as an HloModuleProto.
+
+    Raises:
+        EngineError: it is no lowered function of JAX, or has no HLO.
+    """
+    try:
+        return bytes(lowered.compiler_ir("hlo").as_serialized_hlo_module_proto())
+    except (AttributeError, TypeError, ValueError, RuntimeError) as error:
+        raise EngineError("JAX does not give the module as HLO", _first_lines(error)) from error
 
 
 def _processor() -> str:
