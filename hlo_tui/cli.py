@@ -20,7 +20,7 @@ from hlo_tui.job.recipes import recipe_table
 from hlo_tui.replay import arguments
 
 COMMANDS = (
-    "grep", "extract",
+    "grep", "extract", "convert",
     "list", "show", "replay", "executions", "demo", "tags", "passes", "diff", "recompiles", "bisect",
     "memory",
     "flags", "doctor",
@@ -33,6 +33,7 @@ _SCREEN = """hlo-tui PATH opens the screen on a dump directory or one file; the 
   hlo-tui show FILE [NAME]       outline, or one instruction
   hlo-tui grep PATTERN PATH      lines and instructions, in all modules
   hlo-tui extract FILE NAME      a part of a module, to be run alone
+  hlo-tui convert IN OUT         text, proto, StableHLO, dot, by the endings
   hlo-tui replay FILE            run a module: stops and values; or DIR MODULE
   hlo-tui executions DIR MODULE  the health of each recorded run: finite or not
   hlo-tui memory PATH            who owns the memory: of a dump, a report or an out-of-memory message
@@ -195,6 +196,23 @@ def _cutting_commands(commands: Any) -> None:
     extract.add_argument("--member", help="which module, where the file holds several")
     extract.add_argument("--json", action="store_true", help="one JSON document")
     extract.set_defaults(run=cutting.extract)
+
+    convert = commands.add_parser(
+        "convert",
+        help="one form of a module into another, saying what gets lost",
+        description="The forms go by the endings: .txt .hlo, .pb (.hlo.pb), .pbtxt .textproto, .mlir (StableHLO), "
+        ".dot .gv; with .gz behind it packed.",
+    )
+    convert.add_argument("path", type=Path, metavar="IN")
+    convert.add_argument("out", type=Path, metavar="OUT", help="a file, or - for standard output")
+    convert.add_argument(
+        "--to",
+        choices=cutting.FORMS,
+        help="the form, where the ending of OUT does not say it",
+    )
+    convert.add_argument("--member", help="which module, where IN holds several")
+    convert.add_argument("--json", action="store_true", help="one JSON document of what was done")
+    convert.set_defaults(run=cutting.convert)
 
 
 def _job_commands(commands: Any) -> None:

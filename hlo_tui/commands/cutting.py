@@ -1,4 +1,4 @@
-"""Commands that cut something out or turn it into another form: extract."""
+"""Commands that cut something out or turn it into another form: extract, convert."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from typing import Any
 from hlo_tui.commands.saying import say
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
+
+# Those of `cutting.forms`, which is not imported before it is used.
+FORMS = ("text", "proto", "textproto", "stablehlo", "dot")
 
 
 def depth(text: str) -> int:
@@ -83,3 +86,25 @@ def _words(told: dict[str, Any]) -> str:
         f"run it    {run}",
     ]
     return "\n".join(visible(row) for row in rows)
+
+
+def convert(parsed: argparse.Namespace) -> int:
+    from hlo_tui.cutting import convert, forms
+
+    form = parsed.to or forms.form_of(parsed.out)
+    if parsed.out.resolve() == parsed.path.resolve():
+        raise HloTuiError("not written", f"{visible(str(parsed.out))} is what is read", "give another name")
+    made = convert.convert(parsed.path, form, parsed.member)
+    if str(parsed.out) == "-":
+        sys.stdout.buffer.write(made.data)
+    else:
+        convert.write(made, parsed.out)
+    for words in made.lost:
+        say(f"not kept: {words}")
+    told = {
+        "from": made.source, "to": made.form, "path": str(parsed.out), "bytes": len(made.data),
+        "lost": list(made.lost),
+    }  # fmt: skip
+    if parsed.json:
+        print(json.dumps(told))
+    return 0

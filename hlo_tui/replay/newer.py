@@ -8,6 +8,7 @@ from typing import NamedTuple
 from hlo_tui.errors import EngineError
 from hlo_tui.replay import meshnames, xla
 from hlo_tui.replay.compact import expand, is_compact
+from hlo_tui.replay.signedzeros import keep_signs
 
 _UNKNOWN = re.compile(r'unexpected attribute "([\w-]+)"')
 _OPENING, _CLOSING = b"{[(", b"}])"
@@ -31,19 +32,29 @@ class Parsed(NamedTuple):
     left_out: tuple[str, ...] = ()
 
 
-def parse(text: bytes) -> Parsed:
+def parse(text: bytes, as_written: bool = False) -> Parsed:
     """Parse a text, brought to what this XLA knows where it is a newer one's.
+
+    Args:
+        text: HLO.
+        as_written: leave what this XLA takes as it is, though a replay could not use it.
 
     Raises:
         EngineError: XLA does not accept the text, for other reasons than that it is newer.
     """
+    if as_written:
+        try:
+            return Parsed(xla.parse_text(keep_signs(text)), text)
+        except EngineError:
+            # Then as a replay would.
+            pass
     if is_compact(text):
         text = expand(text)
     text = meshnames.rewrite(text)
     left_out: list[str] = []
     while True:
         try:
-            return Parsed(xla.parse_text(text), text, tuple(left_out))
+            return Parsed(xla.parse_text(keep_signs(text)), text, tuple(left_out))
         except EngineError as error:
             found = _UNKNOWN.search(error.message)
             attribute = "sharding" if found is None and _NAMED_SHARDING in text else found and found[1]

@@ -37,6 +37,7 @@ class Target:
         result: a snapshot's recorded result.
         reasons: what keeps the replay from being faithful to the job.
         hidden: (computation, instruction) that stand for what the text only implies: stepping goes past them.
+        made_up: (computation, instruction) of constants whose values are nowhere.
     """
 
     path: Path
@@ -47,6 +48,7 @@ class Target:
     result: pb.LiteralProto | None = None
     reasons: list[str] = field(default_factory=list)
     hidden: frozenset[tuple[str, str]] = frozenset()
+    made_up: list[tuple[str, str]] = field(default_factory=list)
 
     def program(self) -> Program:
         """The module as the engine walks it; a module that is not cut for its devices yet runs on one.
@@ -63,13 +65,16 @@ class Target:
         return program
 
 
-def open_target(path: Path, member: str | None = None, room: Room | None = None) -> Target:
+def open_target(
+    path: Path, member: str | None = None, room: Room | None = None, as_written: bool = False
+) -> Target:
     """Read a module for a replay.
 
     Args:
         path: HLO text, or any of the proto forms.
         member: which module, where a file holds several.
         room: what memory the constants may take that the text leaves out.
+        as_written: leave in it what a replay could not use.
 
     Raises:
         HloTuiError: it cannot be read.
@@ -78,7 +83,7 @@ def open_target(path: Path, member: str | None = None, room: Room | None = None)
     if loading.is_proto(path):
         target = _from_proto(path)
     else:
-        target = _from_text(path, loading.open_document(path, member), room or Room())
+        target = _from_text(path, loading.open_document(path, member), room or Room(), as_written)
     target.reasons += customcalls.remarks(target.module)
     return target
 
@@ -98,7 +103,7 @@ def _proto_topology(module: pb.HloModuleProto, partitions: int) -> Topology:
     return Topology(1, max(partitions, 1))
 
 
-def _from_text(path: Path, document: loading.Document, room: Room) -> Target:
+def _from_text(path: Path, document: loading.Document, room: Room, as_written: bool) -> Target:
     module = Module(document.source)
     outline = module.scan()
     header = outline.header
@@ -109,7 +114,7 @@ def _from_text(path: Path, document: loading.Document, room: Room) -> Target:
     # The parser makes elements for what the text leaves out.
     room.check_bytes(count, "constants that the text leaves out")
     text = document.source.read(0, document.source.size)
-    parsed = newer.parse(text)
+    parsed = newer.parse(text, as_written)
     hidden: frozenset[tuple[str, str]] = frozenset()
     if parsed.text != text:
         as_parsed = Module(BytesSource(parsed.text, str(path)))
@@ -184,7 +189,7 @@ def _suffix(name: str) -> int:
 
 def _fill_elided(target: Target, elided: list[tuple[str, str]]) -> None:
     literals = _sibling_literals(target.path)
-    missing = []
+    missing = target.made_up
     for computation in target.module.computations:
         wanted = {name for owner, name in elided if owner == computation.name}
         for instruction in computation.instructions:
@@ -195,9 +200,11 @@ def _fill_elided(target: Target, elided: list[tuple[str, str]]) -> None:
                 ):
                     instruction.literal.CopyFrom(literal)
                 else:
-                    missing.append(instruction.name)
+                    missing.append((computation.name, instruction.name))
     if missing:
-        named = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
+        named = ", ".join(name for _, name in missing[:3]) + (
+            f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        )
         target.reasons.append(
             f"{len(missing)} constants are elided in the text ({named}): their values are made up. "
             "Dump with --xla_dump_large_constants or --xla_dump_hlo_as_proto"

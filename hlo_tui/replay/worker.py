@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from hlo_tui.errors import EngineError, HloTuiError
-from hlo_tui.replay import looking, looks, standins, xla
+from hlo_tui.replay import looking, looks, standins, translating, xla
 from hlo_tui.replay.arrays import shape_text
 from hlo_tui.replay.atwork import NOTHING, Board, Doing, Phase
 from hlo_tui.replay.capturing import Capture
@@ -91,6 +91,8 @@ class Worker:
         if method.startswith("compare."):
             return self._comparing.handle(method, params)
         debugger = self._debugger
+        if method == "translate":
+            return translating.translate(params, self._board)
         if debugger is None:
             raise HloTuiError("nothing is being replayed", "no module has been opened")
         debugger.interrupt(False)
