@@ -22,7 +22,7 @@ from hlo_tui.replay import arguments
 COMMANDS = (
     "grep", "extract", "convert",
     "list", "show", "replay", "executions", "demo", "tags", "passes", "diff", "recompiles", "bisect",
-    "memory",
+    "memory", "cost",
     "flags", "doctor",
 )  # fmt: skip
 _SCREEN = """hlo-tui PATH opens the screen on a dump directory or one file; the commands do without a screen:
@@ -37,6 +37,7 @@ _SCREEN = """hlo-tui PATH opens the screen on a dump directory or one file; the 
   hlo-tui replay FILE            run a module: stops and values; or DIR MODULE
   hlo-tui executions DIR MODULE  the health of each recorded run: finite or not
   hlo-tui memory PATH            who owns the memory: of a dump, a report or an out-of-memory message
+  hlo-tui cost PATH              operations and bytes, by instruction, opcode and scope; collectives
   hlo-tui tags PATH              tagged operations, and which survive where
   hlo-tui passes DIR MODULE      what each pass changed; without MODULE where compile time went
   hlo-tui diff A B               two stages, modules or dumps, by structure
@@ -244,35 +245,6 @@ def _recipe_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-try", action="store_true", help="do not try the flags in a child process first")
 
 
-def _job_commands(commands: Any) -> None:
-    flags = commands.add_parser(
-        "flags",
-        help="what to set so that a job dumps: lines to paste",
-        description="Prints the environment that makes a job dump, with no flag that its jaxlib lacks: the flags are "
-        'tried in a child process where that jaxlib is installed. Your own XLA_FLAGS are kept. eval "$(hlo-tui flags '
-        'passes)" sets it.',
-    )
-    _recipe_arguments(flags)
-    flags.add_argument("--jaxlib", metavar="VERSION", help="the job's, where it is not installed here")
-    flags.add_argument("--json", action="store_true", help="one JSON document")
-    flags.set_defaults(run=jobs.flags)
-
-    doctor = commands.add_parser("doctor", help="why a dump is empty or lacks something, cause by cause")
-    doctor.add_argument("path", type=Path, metavar="DIR")
-    doctor.add_argument("--json", action="store_true", help="one JSON document")
-    doctor.set_defaults(run=jobs.doctor)
-
-
-def _recipe_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = f"recipes:\n{recipe_table()}"
-    parser.add_argument("recipes", nargs="*", metavar="RECIPE", help="what is wanted; several can be joined")
-    parser.add_argument("--dir", type=Path, help="where to dump")
-    parser.add_argument("--module", default="", metavar="PATTERN", help="only modules whose name matches")
-    parser.add_argument("--python", metavar="PYTHON", help="the job's; else the first one on the PATH")
-    parser.add_argument("--no-try", action="store_true", help="do not try the flags in a child process first")
-
-
 def _cost_commands(commands: Any) -> None:
     memory = commands.add_parser(
         "memory",
@@ -289,6 +261,20 @@ def _cost_commands(commands: Any) -> None:
     memory.add_argument("--top", type=int, metavar="N", help="how many values to show")
     memory.add_argument("--json", action="store_true", help="one JSON document")
     memory.set_defaults(run=costing.memory)
+
+    cost = commands.add_parser(
+        "cost",
+        help="operations and bytes of a module, by instruction, opcode and scope",
+        description="Counts as XLA's cost analysis does, and loops as often as they run. Of a dump the biggest module, "
+        "or MODULE; its last stage, or the one named.",
+    )
+    cost.add_argument("path", type=Path, metavar="PATH")
+    cost.add_argument("module", nargs="?", metavar="MODULE", help="of a dump: a module's name, or #NUMBER")
+    cost.add_argument("--stage", metavar="TEXT", help="the stage whose label has this text")
+    cost.add_argument("--member", help="which module, where a file holds several")
+    cost.add_argument("--top", type=int, metavar="N", help="how many instructions to show")
+    cost.add_argument("--json", action="store_true", help="one JSON document")
+    cost.set_defaults(run=costing.cost)
 
 
 def _replay_commands(commands: Any) -> None:
