@@ -57,6 +57,7 @@ class Block:
         self._start, self._end = text.span(computation)
         self._parsed: dict[int, Parsed | None] = {}
         self._instructions: tuple[Parsed, ...] | None = None
+        self._lines: tuple[int, ...] = ()
 
     @property
     def text(self) -> bytes:
@@ -84,6 +85,7 @@ class Block:
                 return rows, names
         instructions = self._module.body(self._computation).instructions
         self._instructions = tuple(map(from_instruction, instructions))
+        self._lines = tuple(found.line for found in instructions)
         source = self._module.source
         rows = [source.read(found.start, found.end - found.start) for found in instructions]
         return rows, [found.name for found in instructions]
@@ -101,6 +103,10 @@ class Block:
         if place not in self._parsed:
             self._parsed[place] = self._reader.read(rows[place])
         return self._parsed[place]
+
+    def line_of(self, place: int) -> int:
+        """The line of the text, from 0, on which the instruction at a place begins."""
+        return self._lines[place] if self.rows and self._lines else self.line + 1 + place
 
     @cached_property
     def root(self) -> str:

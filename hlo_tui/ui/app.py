@@ -204,6 +204,10 @@ class HloTuiApp(BaseApp):
         if words:
             self.say(words)
         self.shown.everything(self.situation())
+        if desk.stage_beside(-1) is not None:
+            from hlo_tui.ui.passes import gutter
+
+            gutter.look(self)
         if desk.later:
             self.action_command(desk.later)
 
@@ -278,8 +282,11 @@ class HloTuiApp(BaseApp):
 
     def on_task_changed(self, message: TaskChanged) -> None:
         """Long work goes on, or has ended: the screens over this one may show it."""
+        from hlo_tui.ui.passes import gutter
         from hlo_tui.ui.passes.screen import TaskPanel
 
+        if message.task.kind == gutter.KIND:
+            gutter.show(self, message.task)
         for screen in self.screen_stack:
             if isinstance(screen, TaskPanel):
                 screen.task_changed(message.task)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 from textual import events
@@ -64,6 +64,7 @@ class CodeView(ScrollView, can_focus=True):
         self.text: CodeText | None = None
         self._blank: Build = lambda _: ()
         self.marks = Marks()
+        self.changes: Mapping[int, str] = {}
         self.pattern: re.Pattern[str] | None = None
         self.line = 0
         self._chosen = -1
@@ -81,6 +82,7 @@ class CodeView(ScrollView, can_focus=True):
         """Show a text with the cursor on a line."""
         self.text = text
         self.marks = Marks()
+        self.changes = {}
         self._column = 0
         self._chosen = -1
         self.line = line
@@ -112,6 +114,11 @@ class CodeView(ScrollView, can_focus=True):
             line = self._line_at(y)
             if line is not None and _signs(old, line) != _signs(marks, line):
                 self.refresh_line(y + self.scroll_offset.y)
+
+    def set_changes(self, changes: Mapping[int, str]) -> None:
+        """Show which lines (from 0) are others than at the stage before: "+" for new ones, "~" for changed ones."""
+        self.changes = changes
+        self.refresh()
 
     def set_pattern(self, pattern: re.Pattern[str] | None) -> None:
         """Highlight other matches."""
@@ -276,7 +283,11 @@ class CodeView(ScrollView, can_focus=True):
         stop, stop_role = self.marks.stop_sign(line)
         run, run_role = self.marks.run_sign(line)
         number = Span(f"{line + 1:>{digits}} ", "standing" if standing else "line_number")
-        return [arrow, number, Span(stop, stop_role), Span(run, run_role), Span(" ")]
+        change = self.changes.get(line, " ")
+        return [
+            arrow, number, Span(stop, stop_role), Span(run, run_role),
+            Span(change, "added" if change == "+" else "modified"),
+        ]  # fmt: skip
 
     def _gutter(self) -> int:
         count = self.text.count if self.text is not None else 0

@@ -322,3 +322,19 @@ async def test_another_dump_is_compared_module_by_module(inverse, tmp_path):
         await app.sees("jit_inverse#16  after", "1 of 2 stages of 1 pair are equal")
         await app.press("enter")
         await app.sees("by kind: shape")
+
+
+async def test_lines_that_a_pass_changed_are_marked_in_the_gutter(tagged):
+    async with driving(tagged) as app:
+        await app.opened()
+        app.app.action_command("timeline")
+        await done(app)
+        await choose(app, "fusion-wrapper")
+        await app.press("up", "enter")
+        await app.until(lambda: app.app.main.code.changes, "the changes are known")
+        (new,) = [line for line, sign in app.app.main.code.changes.items() if sign == "+"][:1]
+        app.app.jump(new)
+        await app.sees("+")
+        text = app.app.desk.text
+        assert "fusion" in text.raw(new).decode() or "fused" in text.computation(new).name
+        assert all(b" = " in text.raw(line) for line in app.app.main.code.changes)

@@ -151,7 +151,9 @@ def _harder(verdict: Verdict, width: int) -> Iterator[Row]:
     if verdict.verdict != NONE or verdict.stopped or verdict.inputs.get("inputs") != "made":
         return
     yield row()
-    yield from wrap("Made inputs are small numbers. Some faults need others to be seen:", width - 2, "notice", "   ")
+    yield from wrap(
+        "Made inputs are small numbers. Some faults need others to be seen:", width - 2, "notice", "   "
+    )
     for inputs, what in HARDER:
         yield row(Span(f"   {inputs:<{_LABEL}}", "strong"), Span(what, "muted"), key=Start(inputs))
 

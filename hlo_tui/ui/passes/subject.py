@@ -12,7 +12,6 @@ from hlo_tui.dump.modules import Module, Stage
 from hlo_tui.errors import HloTuiError
 from hlo_tui.passes.stages import need_stages
 from hlo_tui.ui.opened import Want
-from hlo_tui.ui.panel import Panel
 from hlo_tui.ui.treerows import Place, module_title, stage_name
 
 if TYPE_CHECKING:
@@ -98,6 +97,8 @@ def go(app: BaseApp, about: Subject, at: At) -> None:
 
 def leave_for(app: BaseApp, want: Want) -> None:
     """Close what is over the main screen and open something in the code."""
+    from hlo_tui.ui.panel import Panel
+
     here = app.here()
     if here is not None and app.desk.opened is not None and app.desk.opened.scanned:
         app.desk.trail.leave(here)
