@@ -14,12 +14,13 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from hlo_tui.job.beforehand import dump_to
     from hlo_tui.job.capture import capture
+    from hlo_tui.job.notebook import show
     from hlo_tui.job.stages import dump
 
-__all__ = ["__version__", "capture", "dump", "dump_to"]
+__all__ = ["__version__", "capture", "dump", "dump_to", "show"]
 
 # The commands need none of them, and some need JAX.
-_HOMES = {"capture": "capture", "dump_to": "beforehand"}
+_HOMES = {"capture": "capture", "dump_to": "beforehand", "show": "notebook"}
 
 
 def __getattr__(name: str) -> Any:
