@@ -52,6 +52,19 @@ class Use:
     unique: bool = False
     domain: str = ""
 
+    def words(self) -> str:
+        """The same in a few words; empty where anything will do."""
+        found = []
+        if self.highest is not None:
+            found.append(f"indices up to {self.highest:,}" + (", in order" if self.in_order else ""))
+        if self.unique:
+            found.append("sort keys, all different")
+        if self.start is not None:
+            found.append(f"begins a reduction: {self.start:g}")
+        if self.domain:
+            found.append(self.domain)
+        return "; ".join(found)
+
     def limit(self, highest: int) -> None:
         """It is an index of at most this."""
         self.highest = highest if self.highest is None else min(self.highest, highest)

@@ -35,6 +35,7 @@ from hlo_tui.replay.standins import NO_STAND_INS
 from hlo_tui.replay.stopspec import from_json
 from hlo_tui.replay.supplies import Supplies
 from hlo_tui.replay.survey import survey
+from hlo_tui.replay.uses import Uses, find_uses
 from hlo_tui.replay.values import summarize
 
 _OUT_OF_MEMORY = EngineError(
@@ -90,9 +91,9 @@ class Worker:
             return self._open(params)
         if method.startswith("compare."):
             return self._comparing.handle(method, params)
-        debugger = self._debugger
         if method == "translate":
             return translating.translate(params, self._board)
+        debugger = self._debugger
         if debugger is None:
             raise HloTuiError("nothing is being replayed", "no module has been opened")
         debugger.interrupt(False)
@@ -185,6 +186,7 @@ class Worker:
         inputs = debugger.inputs
         supplies = debugger.evaluator.supplies
         reasons = [*target.reasons, *inputs.reasons, *supplies.reasons()]
+        uses = find_uses(debugger.program) if inputs.seed is not None else Uses()
         return {
             "event": "start",
             "module": debugger.program.proto.name,
@@ -197,7 +199,12 @@ class Worker:
             "devices": target.topology.devices,
             "grain": str(debugger.evaluator.grain),
             "parameters": [
-                {"name": p.name, "shape": shape_text(p.shape), "value": summarize(value)}
+                {
+                    "name": p.name,
+                    "shape": shape_text(p.shape),
+                    "value": summarize(value),
+                    "use": uses.of(p.parameter_number, ()).words(),
+                }
                 for p, value in zip(parameters(debugger.program), inputs.values, strict=True)
             ],
             "engine": xla.versions(),

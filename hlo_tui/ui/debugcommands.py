@@ -16,6 +16,7 @@ from hlo_tui.ui.maincommands import REPLAY, STOPS
 
 _STOPS = "The list of stops"
 _HISTORY = "The history"
+_INPUTS = "The inputs"
 
 
 def can_hunt(now: Situation) -> str | None:
@@ -44,6 +45,8 @@ DEBUG = (
             help="Show the value of the instruction under the cursor at each stop, or do not any more."),
     Command("partition", ("number_sign",), "partition", STOPS, on_devices,
             help="Choose the partition whose values are shown; which of them differ."),
+    Command("inputs", ("I",), "inputs", STOPS, can_hunt,
+            help="Show the inputs; begin again on others, change, load and save them; supply what is unknown."),
     Command("history", ("H",), "history", REPLAY, replayed,
             help="List all stops so far, to go back to any of them."),
     Command("stop_list", ("L",), "list of stops", STOPS, is_hlo,
@@ -51,6 +54,22 @@ DEBUG = (
 )  # fmt: skip
 
 DEBUG_PANELS = (
+    Command("input_list_edit", ("e",), "change", _INPUTS, idle, "change", on="input_list",
+            help="Put another value in the place of a parameter."),
+    Command("input_list_seed", ("s",), "seed", _INPUTS, idle, "seed", on="input_list",
+            help="Begin again on inputs made from another seed."),
+    Command("input_list_load", ("l",), "load", _INPUTS, idle, "load", on="input_list",
+            help="Begin again on inputs from a .npz, .npy or snapshot file."),
+    Command("input_list_save", ("w",), "write", _INPUTS, idle, "write", on="input_list",
+            help="Write the inputs, with changed ones among them, as a .npz file."),
+    Command("input_list_drop", ("d", "delete"), "take away", _INPUTS, idle, "take away", on="input_list",
+            help="Take a supplied value away again."),
+    Command("input_list_undo", ("u",), "undo changes", _INPUTS, idle, "undo", on="input_list",
+            help="Take all changed values away."),
+    Command("input_list_help", ("question_mark", "f1"), "help", _INPUTS, always, "help", on="input_list",
+            help="Show these keys."),
+    Command("input_list_close", ("q", "escape", "backspace", "I", "ctrl+c"), "close", _INPUTS, always, "close",
+            on="input_list", help="Go back to the code."),
     Command("history_filter", ("slash",), "filter", _HISTORY, always, "filter", on="history",
             help="Show only stops with these words in name, computation or reason."),
     Command("history_bad", ("exclamation_mark",), "bad ones", _HISTORY, always, "bad ones", on="history",

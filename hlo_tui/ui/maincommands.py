@@ -136,8 +136,6 @@ MAIN = (
             help="Find a command or a module by typing a part of its name."),
     Command("undo", (), "take changed values away", STOPS, standing,
             help="Compute everything again as it was before values were changed."),
-    Command("inputs", ("I",), "other inputs", STOPS, standing,
-            help="Begin again on other inputs: auto, made, zeros, or a file."),
     Command("quit", ("q", "ctrl+q"), "quit", SCREEN, always, "quit",
             help="Leave. The terminal is as it was before."),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.replay.stopspec import TAGS
-from hlo_tui.ui.handlers import HANDLERS, answers, does
+from hlo_tui.ui.handlers import HANDLERS, does
 from hlo_tui.ui.opened import Want
 from hlo_tui.ui.popups import Popup
 from hlo_tui.ui.replayrows import information
@@ -131,13 +131,10 @@ def _undo(app: BaseApp) -> None:
 
 @does("inputs")
 def _inputs(app: BaseApp) -> None:
-    app.ask("inputs", "inputs to begin again with: auto, made, zeros, or a .npz, .npy or snapshot file")
+    from hlo_tui.ui.inputscreen import InputScreen
 
-
-@answers("inputs")
-def _inputs_answered(app: BaseApp, text: str) -> None:
-    if text.strip():
-        app.desk.replays.running.use_inputs(text.strip())
+    if app.desk.opened is not None:
+        app.push_screen(InputScreen(app, app.desk.opened))
 
 
 @does("end_replay")

@@ -245,7 +245,8 @@ def _end(end: Json, width: int) -> Iterator[Row]:
             Span(" To go to where it begins: ", "notice"), Span("!", "key"), Span(" and enter", "notice")
         )
     if unknown:
-        yield row(Span(f" {count_text(len(unknown), 'value')} unknown", "missing"))
+        words = Span(f" {count_text(len(unknown), 'value')} unknown", "missing")
+        yield row(words, Span("; ", "muted"), Span("I", "key"), Span(" supplies one", "muted"))
         for reason in (end.get("reasons") or [])[:20]:
             yield from wrap(visible(str(reason)), width, "text", "   ")
 

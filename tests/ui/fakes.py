@@ -11,6 +11,7 @@ from hlo_tui.replay.session import Options, State, Stop
 START = {
     "event": "start", "module": "jit_train_step", "inputs": "made", "inputs_file": "", "seed": 0, "faithful": False,
     "reasons": ["the inputs are made up"], "devices": 1, "grain": "unit", "engine": {"jaxlib": "0.10.2"},
+    "supplied": [],
 }  # fmt: skip
 
 
@@ -20,6 +21,9 @@ def summary(largest: float, nan: int = 0) -> dict[str, Any]:
         "shape": "f32[4,8]", "dtype": "f32", "min": -1.5, "max": largest, "mean": 0.25, "std": 1.0, "nan": nan,
         "inf": 0, "zero": 3, "count": 32, "first": [0.5, "nan" if nan else -0.25, largest],
     }  # fmt: skip
+
+
+START["parameters"] = [{"name": "x", "shape": "f32[4,8]", "value": summary(0.2), "use": "indices up to 7"}]
 
 
 def stop_at(n: int, largest: float, nan: int = 0) -> Stop:
@@ -59,7 +63,14 @@ TRACE = {
     ],
     "complete": True,
 }  # fmt: skip
-SAVED = {"path": "/tmp/x.npy", "bytes": 256}
+UNKNOWN = [
+    {"computation": "main.88", "instruction": "custom.1", "opcode": "custom-call", "target": "my_kernel",
+     "shape": "f32[4]", "operands": 1, "reason": "a host callback is never called"},
+]  # fmt: skip
+SEEN = {
+    "overview": OVERVIEW, "trace": TRACE, "compare": {"exact": True}, "save": {"path": "/tmp/x.npy", "bytes": 256},
+    "unknown": {"unknown": UNKNOWN},
+}  # fmt: skip
 
 
 class FakeSession:
@@ -111,6 +122,21 @@ class FakeSession:
         self.tell(said="")
         self.finish(-1 if backward else 1)
 
+    def start(self) -> None:
+        self.calls.append(("start",))
+        self.tell(status="standing", start=START)
+
+    def supply(self, supplies: Any) -> None:
+        self.calls.append(("supply", supplies))
+        self.options = replace(self.options, supplies=supplies)
+        given = [(*one.partition("=")[0].split("/"), one.partition("=")[2]) for one in supplies]
+        supplied = [{"computation": c, "instruction": i, "value": v} for c, i, v in given]
+        self.tell(start={**START, "supplied": supplied}, history=(), at="begin", current=None)
+
+    def save_inputs(self, path: str, then: Any) -> None:
+        self.calls.append(("save_inputs", path))
+        then({"path": path, "bytes": 512})
+
     def set_watches(self, watches: Any) -> None:
         self.calls.append(("watches", watches))
         self.tell(watches=watches)
@@ -130,9 +156,7 @@ class FakeSession:
 
     def inspect(self, params: dict[str, Any], then: Any) -> None:
         self.calls.append(("inspect", params))
-        then(
-            {"overview": OVERVIEW, "trace": TRACE, "compare": {"exact": True}, "save": SAVED}[params["what"]]
-        )
+        then(SEEN[params["what"]])
 
     def change(self, computation: str, instruction: str, to: str) -> None:
         self.calls.append(("change", computation, instruction, to))
@@ -142,7 +166,8 @@ class FakeSession:
         self.calls.append(("undo",))
 
     def use_inputs(self, inputs: str, seed: int = 0) -> None:
-        self.calls.append(("inputs", inputs))
+        self.calls.append(("inputs", inputs, seed))
+        self.options = replace(self.options, inputs=inputs, seed=seed)
         self.at = -2
         self.finish()
 

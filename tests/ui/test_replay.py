@@ -195,16 +195,6 @@ async def test_a_wrong_answer_on_the_value_screen_is_told(dump):
         await app.misses("histogram")
 
 
-async def test_other_inputs_begin_anew(dump):
-    async with driving(dump, make=FakeSession) as app:
-        await app.opened()
-        await app.press("c", "I")
-        await app.type("zeros")
-        await app.press("enter")
-        await app.sees("before the first instruction")
-        assert FakeSession.made[0].calls[-1] == ("inputs", "zeros")
-
-
 async def test_stops_are_set_and_tags_switched_off(dump):
     async with driving(dump, make=FakeSession) as app:
         await app.opened()
