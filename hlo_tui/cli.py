@@ -20,7 +20,7 @@ from hlo_tui.job.recipes import recipe_table
 from hlo_tui.replay import arguments
 
 COMMANDS = (
-    "grep", "extract", "convert",
+    "grep", "extract", "convert", "bundle",
     "list", "show", "replay", "executions", "demo", "tags", "passes", "diff", "recompiles", "bisect",
     "memory", "cost",
     "flags", "doctor",
@@ -34,6 +34,7 @@ _SCREEN = """hlo-tui PATH opens the screen on a dump directory or one file; the 
   hlo-tui grep PATTERN PATH      lines and instructions, in all modules
   hlo-tui extract FILE NAME      a part of a module, to be run alone
   hlo-tui convert IN OUT         text, proto, StableHLO, dot, by the endings
+  hlo-tui bundle DIR MODULE      what a bug report needs, in one archive
   hlo-tui replay FILE            run a module: stops and values; or DIR MODULE
   hlo-tui executions DIR MODULE  the health of each recorded run: finite or not
   hlo-tui memory PATH            who owns the memory: of a dump, a report or an out-of-memory message
@@ -214,6 +215,23 @@ def _cutting_commands(commands: Any) -> None:
     convert.add_argument("--member", help="which module, where IN holds several")
     convert.add_argument("--json", action="store_true", help="one JSON document of what was done")
     convert.set_defaults(run=cutting.convert)
+
+    bundle = commands.add_parser(
+        "bundle",
+        help="what a bug report needs of a module, in one archive",
+        description="The module before and after the passes, its buffer assignment and flags, and a summary to "
+        "paste, which is printed too.",
+    )
+    bundle.add_argument("path", type=Path, metavar="DIR")
+    bundle.add_argument("module", metavar="MODULE", help="a module's name, or #NUMBER")
+    bundle.add_argument("-o", dest="out", type=Path, metavar="OUT", help="a .tar.gz; by the module's name if not given")
+    bundle.add_argument("--snapshot", action="store_true", help="the last recorded run too, with its inputs")
+    bundle.add_argument("--passes", action="store_true", help="the module after every pass too")
+    bundle.add_argument(
+        "--scrub", action="store_true", help="other words for directories and user names, everywhere the same"
+    )
+    bundle.add_argument("--json", action="store_true", help="one JSON document of what was done")
+    bundle.set_defaults(run=cutting.bundle)
 
 
 def _job_commands(commands: Any) -> None:

@@ -1,4 +1,4 @@
-"""Commands that cut something out or turn it into another form: extract, convert."""
+"""Commands that cut something out or turn it into another form: extract, convert, bundle."""
 
 from __future__ import annotations
 
@@ -107,4 +107,25 @@ def convert(parsed: argparse.Namespace) -> int:
     }  # fmt: skip
     if parsed.json:
         print(json.dumps(told))
+    return 0
+
+
+def bundle(parsed: argparse.Namespace) -> int:
+    from hlo_tui.cutting import bundle
+    from hlo_tui.dump import choosing, listing
+
+    dump = listing.load(parsed.path)
+    module = choosing.find_module(dump, parsed.module)
+    made = bundle.collect(dump, module, snapshot=parsed.snapshot, passes=parsed.passes, scrub=parsed.scrub)
+    out = parsed.out or Path(f"{made.directory}.tar.gz")
+    bundle.write(made, out, dump.root)
+    for note in made.notes:
+        say(f"hlo-tui: {note}")
+    if parsed.json:
+        files = [{"name": item.name, "why": item.why, "bytes": len(item.data)} for item in made.items]
+        told = {"path": str(out), "bytes": out.stat().st_size, "files": files, "notes": list(made.notes)}
+        print(json.dumps(told))
+        return 0
+    print(made.summary)
+    say(f"written: {out}, {out.stat().st_size:,} bytes; the text above is its summary.md")
     return 0

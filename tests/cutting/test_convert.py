@@ -39,6 +39,7 @@ for line in sys.stdin:
         said = [module.to_string(options)]
         # Names that stand in several computations are numbered anew, in the order in which they are read.
         options.canonicalize_instruction_names = options.canonicalize_computations = True
+        options.print_program_shape = False
         said.append(module.to_string(options))
     except Exception as error:
         said = None
@@ -148,7 +149,6 @@ def test_real_text_to_proto_to_text_is_the_same_module(judge: Judge, engine: Eng
     outcomes = Counter(there_and_back(path, judge, engine, tmp_path) for path in files[::step])
     same = outcomes["equal"] + outcomes["equal but for numbers in names"]
     assert same > 0.8 * sum(outcomes.values()), outcomes
-    print(outcomes)
 
 
 @pytest.mark.parametrize(
