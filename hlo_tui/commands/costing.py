@@ -59,3 +59,41 @@ def _memory(path: Path, wanted: str | None, member: str | None) -> tuple[Any, li
         raise HloTuiError("no module is in this dump", str(path), "hlo-tui doctor DIR says why")
     named = [(size, f"{one.name}{f' #{one.id}' if one.id is not None else ''}") for size, one in modules]
     return gathering.of_module(found, modules[0][1]), named
+
+
+def cost(parsed: argparse.Namespace) -> int:
+    from hlo_tui.cost import telling
+    from hlo_tui.cost.totals import cost_of
+
+    module, title = _module(parsed.path, parsed.module, parsed.member, parsed.stage)
+    report = cost_of(module, title)
+    text = json.dumps(telling.to_json(report, parsed.top)) if parsed.json else ""
+    print(text or telling.to_text(report, parsed.top or 20))
+    return 0
+
+
+def _module(path: Path, wanted: str | None, member: str | None, label: str | None) -> tuple[Any, str]:
+    """The module that was asked for, scanned, and what to call it: of a dump its last stage, or the one named."""
+    from hlo_tui.dump import choosing, listing
+    from hlo_tui.dump.opening import open_stage, readable_stages
+    from hlo_tui.hlo.loading import open_document
+    from hlo_tui.hlo.module import Module
+
+    if not path.is_dir() and wanted is None:
+        document = open_document(path, member)
+        module = Module(document.source, document.kind)
+        title = path.name
+    else:
+        found = listing.load(path)
+        groups = listing.arrange(found.catalog.modules)[0]
+        if wanted is None and not groups:
+            raise HloTuiError("no module is in this dump", str(path), "hlo-tui doctor DIR says why")
+        dumped = choosing.find_module(found, wanted) if wanted is not None else groups[0].modules[0]
+        stages = [stage for stage in readable_stages(dumped) if label is None or label in stage.label]
+        if not stages:
+            known = ", ".join(stage.label for stage in readable_stages(dumped)) or "none"
+            raise HloTuiError(f"no such stage of {dumped.name}", str(path), f"there are: {known}")
+        module = Module(open_stage(found, stages[-1]))
+        title = f"{dumped.name}{f' #{dumped.id}' if dumped.id is not None else ''} {stages[-1].label}"
+    module.scan()
+    return module, title

@@ -79,14 +79,17 @@ def summed(amounts: Iterable[tuple[str, float]]) -> Scope:
 
 
 def walk(root: Scope, least: float, depth: int = 0) -> Iterator[tuple[int, str, Scope]]:
-    """Depth, name and scope of every scope of at least `least`, each before those in it; a scope that holds nothing
-    but one other is told in one name with that."""
-    for scope in root.largest():
-        if scope.total < least:
+    """Depth, name and scope of every scope of at least `least`, each before those in it.
+
+    Scopes that hold one other, and besides it less than `least`, are told in one name with that.
+    """
+    waiting = [(depth, scope) for scope in reversed(root.largest())]
+    while waiting:
+        depth, at = waiting.pop()
+        if at.total < least:
             continue
-        name, at = scope.name, scope
-        while len(at.inner) == 1 and next(iter(at.inner.values())).count == at.count:
-            (at,) = at.inner.values()
-            name = f"{name}/{at.name}"
+        name = at.name
+        while at.inner and (largest := at.largest()[0]).total > at.total - least:
+            name, at = f"{name}/{largest.name}", largest
         yield depth, name, at
-        yield from walk(at, least, depth + 1)
+        waiting += [(depth + 1, inner) for inner in reversed(at.largest())]

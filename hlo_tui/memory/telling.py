@@ -140,9 +140,9 @@ def _head(report: Report) -> Iterator[str]:
     yield f"{report.title}   from {', '.join(report.sources)}"
     biggest = report.owners[0] if report.owners else None
     if biggest is not None:
-        words = [bytes_text(biggest.size), name_words(biggest), place_words(biggest)]
-        words += [biggest.op_name] if biggest.file else []
-        yield "biggest   " + "  ".join(_cut(word, 100) for word in words if word)
+        parts = [bytes_text(biggest.size), name_words(biggest), place_words(biggest)]
+        parts += [biggest.op_name] if biggest.file else []
+        yield "biggest   " + "  ".join(_cut(word, 100) for word in parts if word)
     if report.peak is not None:
         at = ""
         if report.timeline is not None and 0 <= report.peak_at < len(report.timeline.sequence):
