@@ -47,10 +47,11 @@ def part_of(value: Any, element: list[int], partition: int | None) -> Any:
     return np.asarray(value)
 
 
-def table(array: arrays.Array, text: str) -> Json:
+def table(array: arrays.Array, text: str, start: tuple[int, int] = (0, 0)) -> Json:
     """The elements of a slice, at most ROWS x COLUMNS of them, as rows of numbers.
 
-    Of a slice of more than two dimensions the last two are shown, at the first place of the others.
+    Of a slice of more than two dimensions the last two are shown, at the first place of the others. `start` is the row
+    and the column of what the slice shows to begin at.
 
     Raises:
         HloTuiError: the slice cannot be read.
@@ -65,16 +66,26 @@ def table(array: arrays.Array, text: str) -> Json:
         origin[d], steps[d] = begin, step
     while chosen.ndim > 2:
         chosen = chosen[0] if len(chosen) else chosen.reshape((0, *chosen.shape[2:]))
-    page = chosen.reshape((1, -1) if chosen.ndim < 2 else chosen.shape)[:ROWS, :COLUMNS]
-    rows = [[number(item) for item in _wide_row(row)] for row in page]
+    row, column = (kept[-2] if len(kept) > 1 else None), (kept[-1] if kept else None)
+    first = [max(0, min(at, size - 1)) for at, size in zip(start, page_shape(chosen), strict=True)]
+    page = chosen.reshape((1, -1) if chosen.ndim < 2 else chosen.shape)
+    page = page[first[0] : first[0] + ROWS, first[1] : first[1] + COLUMNS]
+    for dimension, at in ((row, first[0]), (column, first[1])):
+        if dimension is not None:
+            origin[dimension] += at * steps[dimension]
+    rows = [[number(item) for item in _wide_row(line)] for line in page]
     return {
         "rows": rows,
         "shape": list(chosen.shape),
-        "row": kept[-2] if len(kept) > 1 else None,
-        "column": kept[-1] if kept else None,
+        "row": row,
+        "column": column,
         "origin": origin,
         "steps": steps,
-        "cut": [max(0, n - limit) for n, limit in zip(page_shape(chosen), (ROWS, COLUMNS), strict=True)],
+        "start": first,
+        "cut": [
+            max(0, size - at - limit)
+            for size, at, limit in zip(page_shape(chosen), first, (ROWS, COLUMNS), strict=True)
+        ],
     }
 
 

@@ -101,7 +101,7 @@ def _unknown(debugger: Debugger, _: Json) -> Json:
 def _overview(array: Array, params: Json, _debugger: Debugger) -> Json:
     """All that the value screen shows at once."""
     return {
-        "table": looking.table(array, params.get("slice", "")),
+        "table": looking.table(array, params.get("slice", ""), tuple(params.get("start", (0, 0)))),
         "histogram": looking.histogram(array),
         "heat": looking.heat(array, params.get("rows", 12), params.get("columns", 40)),
         "worst": looking.worst(array),

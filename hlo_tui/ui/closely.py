@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hlo_tui.hlo.visible import visible
+from hlo_tui.ui.foundrows import partition_words
 from hlo_tui.ui.glyphs import BARS, MORE
 from hlo_tui.ui.rows import Row, Span, row, wrap
-from hlo_tui.ui.valuerows import Json, number, summary_spans
+from hlo_tui.ui.valuerows import Json, number, spark, summary_spans
 
 SHADES = " ░▒▓█"
 _HEAT_ROWS = 10
@@ -27,11 +28,14 @@ class Closely:
         where: the stop and iteration, in words.
         element: which part of a tuple.
         slice: which elements the table shows, as numpy writes it.
+        start: the row and column of these at which the table begins.
+        partition: whose value, of those that each device has its own of; None where it runs on one.
         summary: of the whole value; None while it is being computed.
         overview: tables and maps of an array; None while they are being made.
         compared: how it differs from another moment's.
         against: that other moment, in words.
         trace: the places that an element comes from.
+        iterations: the value in each iteration of the loop around it.
     """
 
     computation: str
@@ -39,11 +43,14 @@ class Closely:
     where: str = ""
     element: tuple[int, ...] = ()
     slice: str = ""
+    start: tuple[int, int] = (0, 0)
+    partition: int | None = None
     summary: Json | None = None
     overview: Json | None = None
     compared: Json | None = None
     against: str = ""
     trace: Json | None = None
+    iterations: Json | None = None
 
     @property
     def value(self) -> dict[str, Any]:
@@ -52,7 +59,7 @@ class Closely:
 
     @property
     def part(self) -> Json | None:
-        """The summary of the part that is looked at."""
+        """The summary of the part that is looked at, in the partition that is looked at where that is known."""
         found = self.summary
         for position in self.element:
             parts = found.get("tuple") if found is not None else None
@@ -69,7 +76,7 @@ class Closely:
         columns = max(8, width - 4)
         return {
             "what": "overview", "value": self.value, "element": list(self.element), "slice": self.slice,
-            "rows": _HEAT_ROWS, "columns": columns,
+            "start": list(self.start), "partition": self.partition, "rows": _HEAT_ROWS, "columns": columns,
         }  # fmt: skip
 
 
@@ -78,6 +85,13 @@ class Part:
     """A row that leads into a tuple."""
 
     element: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """A row that leads to an iteration."""
+
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +111,9 @@ def build(look: Closely, width: int) -> list[Row]:
     part = look.part
     if part is None:
         return [*rows, row(Span(" being computed", "busy"))]
-    rows.append(row(" ", *summary_spans(part)))
+    shown = (look.overview or {}).get("summary") or part
+    rows.append(row(" ", *summary_spans(shown)))
+    rows += _partitions(look, part)
     if "unknown" in part:
         return rows + wrap(str(part["unknown"]), width, "missing", " ")
     if "tuple" in part:
@@ -106,9 +122,60 @@ def build(look: Closely, width: int) -> list[Row]:
         rows += _trace(look.trace)
     if look.compared is not None:
         rows += _compared(look, look.compared)
+    if look.iterations is not None:
+        rows += _iterations(look.iterations, width)
     if look.overview is None:
         return [*rows, row(Span(" being looked at", "busy"))] if "count" in part else rows
     return rows + list(_overview(look, look.overview, width))
+
+
+def _partitions(look: Closely, part: Json) -> Iterator[Row]:
+    if look.partition is None:
+        return
+    words = partition_words(part, int(part.get("partitions") or 2))
+    yield row(
+        Span(f" partition {look.partition}; ", "muted"),
+        Span(words),
+        Span("  p", "key"),
+        Span(" shows the next", "muted"),
+    )
+
+
+_LISTED = 100
+
+
+def _iterations(found: Json, width: int) -> Iterator[Row]:
+    rows = found.get("rows") or []
+    yield row()
+    more = f", {len(rows):,} of them are shown" if len(rows) < found.get("length", 0) else ""
+    yield row(Span(f" in {found.get('length', 0):,} iterations{more}; enter goes to one", "heading"))
+    for name in ("max", "min", "mean"):
+        values = [_number(one["value"].get(name)) for one in rows]
+        known = [value for value in values if value is not None]
+        if known:
+            step = max(1, math.ceil(len(values) / max(8, width - 30)))
+            yield row(
+                Span(f" {name:<5}", "muted"), Span(spark(values[::step], width), "spark"),
+                Span(f"  {number(known[0])} → {number(known[-1])}", "result"),
+            )  # fmt: skip
+    bad = next((one for one in rows if one["value"].get("nan") or one["value"].get("inf")), None)
+    shown = list(rows[:_LISTED])
+    if bad is not None:
+        yield row(Span(f" not finite from iteration {bad['iteration']:,} on, first", "nan"))
+        at = rows.index(bad)
+        shown = list(rows[max(0, at - 2) : at + _LISTED])
+    for one in shown:
+        yield row(
+            Span(f" {one['iteration']:>7,}  ", "count"),
+            *summary_spans(one["value"]),
+            key=Iteration(one["iteration"]),
+        )
+    if len(shown) < len(rows):
+        yield row(Span(f"   {len(rows) - len(shown):,} more: ( and ) in the code go to any", "muted"))
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _parts(look: Closely, parts: Sequence[Json]) -> Iterator[Row]:
@@ -188,10 +255,18 @@ def _table(look: Closely, found: Json, worst: Json | None, width: int) -> Iterat
     fixed = _fixed(origin, line, column)
     slice_words = f", {look.slice}" if look.slice else ""
     yield row()
-    yield row(Span(f" elements{fixed}{slice_words}", "heading"), right=[Span(_cut(found), "count")])
-    columns = max(1, min(len(rows[0]), (width - 8) // _CELL))
+    words = f" elements{fixed}{slice_words}; left and right, < and >: other columns"
+    size = found.get("shape") or [0]
+    scrolls = size[-1] > columns_in(width) if size else False
+    yield row(
+        Span(words if scrolls else f" elements{fixed}{slice_words}", "heading"),
+        right=[Span(_cut(found), "count")],
+    )
+    columns = min(len(rows[0]), columns_in(width))
+    beyond = (found.get("cut") or [0, 0])[1] > 0
     heads = "".join(f"{first + step * at:>{_CELL}}" for at in range(columns))
-    yield row(Span(f"{'':>7}{heads}", "line_number"))
+    sides = f" {MORE}" if (found.get("start") or [0, 0])[1] else ""
+    yield row(Span(f"{sides:<7}{heads}", "line_number"))
     marked = _marked(worst, fixed, line, column)
     for place, numbers in enumerate(rows):
         spans = [Span(f"{above + down * place if line is not None else '':>7}", "line_number")]
@@ -200,8 +275,13 @@ def _table(look: Closely, found: Json, worst: Json | None, width: int) -> Iterat
             here = marked == (above + down * place if line is not None else None, first + step * at)
             bad = isinstance(value, str)
             spans.append(Span(f"{text + ('‹' if here else ''):>{_CELL}}", "nan" if bad else "result"))
-        more = [Span(f" {MORE}", "muted")] if len(numbers) > columns else []
+        more = [Span(f" {MORE}", "muted")] if len(numbers) > columns or beyond else []
         yield row(*spans, *more)
+
+
+def columns_in(width: int) -> int:
+    """How many columns of a table there is room for."""
+    return max(1, (width - 8) // _CELL)
 
 
 def _fixed(origin: Sequence[int], line: int | None, column: int | None) -> str:
@@ -260,6 +340,7 @@ def _compared(look: Closely, found: Json) -> Iterator[Row]:
             f", beyond {number(found.get('tolerance'))}: {number(found.get('mismatches'))} elements", "muted"
         ),
     )
+    yield from _buckets(found)
     if found.get("nan_mismatches"):
         yield row(Span(f" NaN on one side only: {number(found['nan_mismatches'])} elements", "nan"))
     for place in found.get("worst") or []:
@@ -267,3 +348,14 @@ def _compared(look: Closely, found: Json) -> Iterator[Row]:
             Span(f"   {_index(place['index'])} ", "muted"), Span(number(place["a"]), "result"),
             Span(" here, there ", "muted"), Span(number(place["b"]), "result"),
         )  # fmt: skip
+
+
+def _buckets(found: Json) -> Iterator[Row]:
+    """How many elements have errors of which size."""
+    edges, buckets = found.get("edges") or [], found.get("buckets") or {}
+    for name, counts in buckets.items():
+        parts = [
+            f"{number(float(edge))}: {count:,}" for edge, count in zip(edges, counts, strict=False) if count
+        ]
+        words = {"abs": "absolute errors from", "rel": "relative errors from"}.get(name, name)
+        yield row(Span(f"   {words} ", "muted"), Span("   ".join(parts)))

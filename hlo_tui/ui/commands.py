@@ -5,20 +5,23 @@ from __future__ import annotations
 
 from hlo_tui.ui.command import STILL_LOOKING, STILL_READING, Command, Situation
 from hlo_tui.ui.debugcommands import DEBUG, DEBUG_PANELS
+from hlo_tui.ui.jobcommands import JOB
 from hlo_tui.ui.maincommands import MAIN
+from hlo_tui.ui.memorycommands import COSTS
 from hlo_tui.ui.panelcommands import PANELS
 from hlo_tui.ui.passcommands import PASSES
 
 __all__ = ["BY_ID", "COMMANDS", "STILL_LOOKING", "STILL_READING", "Command", "Situation"]
 
-COMMANDS = (*MAIN, *DEBUG, *PANELS, *DEBUG_PANELS, *PASSES)
+COMMANDS = (*MAIN, *DEBUG, *PANELS, *DEBUG_PANELS, *PASSES, *JOB, *COSTS)
 
 BY_ID = {command.id: command for command in COMMANDS}
 
 _SHOWN = {
     "slash": "/", "comma": ",", "full_stop": ".", "colon": ":", "question_mark": "?", "f1": "F1", "f5": "F5",
     "exclamation_mark": "!", "number_sign": "#", "left_parenthesis": "(", "right_parenthesis": ")",
-    "equals_sign": "=", "f9": "F9", "f10": "F10", "f11": "F11", "left_square_bracket": "[", "right_square_bracket": "]",
+    "less_than_sign": "<", "greater_than_sign": ">", "equals_sign": "=",
+    "f9": "F9", "f10": "F10", "f11": "F11", "left_square_bracket": "[", "right_square_bracket": "]",
 }  # fmt: skip
 
 

@@ -245,8 +245,8 @@ def _end(end: Json, width: int) -> Iterator[Row]:
             Span(" To go to where it begins: ", "notice"), Span("!", "key"), Span(" and enter", "notice")
         )
     if unknown:
-        words = Span(f" {count_text(len(unknown), 'value')} unknown", "missing")
-        yield row(words, Span("; ", "muted"), Span("I", "key"), Span(" supplies one", "muted"))
+        count = Span(f" {count_text(len(unknown), 'value')} unknown", "missing")
+        yield row(count, Span("; ", "muted"), Span("I", "key"), Span(" supplies one", "muted"))
         for reason in (end.get("reasons") or [])[:20]:
             yield from wrap(visible(str(reason)), width, "text", "   ")
 

@@ -155,9 +155,8 @@ class RowsView(ScrollView, can_focus=True):
             self.post_message(self.Chosen(self, self.key))
 
     def action_turn(self, way: int) -> None:
-        """Open or close the row under the cursor."""
-        if self.key is not None:
-            self.post_message(self.Turned(self, self.key, way))
+        """Open or close the row under the cursor; where there is none, what else left and right mean there."""
+        self.post_message(self.Turned(self, self.key, way))
 
     def on_resize(self) -> None:
         """The width decides what the rows are."""

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.binding import BindingType
 
 from hlo_tui.errors import HloTuiError
-from hlo_tui.ui.closely import Closely, Origin, Part, build
+from hlo_tui.replay.stopspec import StopSpec
+from hlo_tui.ui.against import FORMS, against, before
+from hlo_tui.ui.closely import Closely, Iteration, Origin, Part, build, columns_in
 from hlo_tui.ui.messages import Seen
 from hlo_tui.ui.panel import Panel, keys_of
 from hlo_tui.ui.rows import Row
@@ -22,7 +24,7 @@ _AROUND = 8
 _QUESTIONS = {
     "value_slice": "which elements, such as  3, 10:20, :  or  ..., 0",
     "value_origin": "which element, such as  3, 17",
-    "value_compare": "the number of the stop to compare with",
+    "value_compare": FORMS,
     "value_change": "a number for all elements, finite (1 where it is not), or a .npy file",
     "value_save": "where to: a path that ends in .npy",
 }
@@ -37,6 +39,7 @@ class ValueScreen(Panel):
     def __init__(self, app: BaseApp, computation: str, instruction: str) -> None:
         super().__init__(app, "Value")
         self.look = Closely(computation, instruction)
+        self._shown: Closely | None = None
 
     def build(self, width: int) -> list[Row]:
         """The value as far as it is known."""
@@ -50,14 +53,18 @@ class ValueScreen(Panel):
 
     def _begin(self, state: State) -> None:
         summary = state.value_of(self.look.computation, self.look.instruction)
-        self.look = replace(self.look, where=_where(state), summary=summary)
+        replays = self.owner.desk.replays
+        partition = replays.partition if replays.devices > 1 else None
+        self.look = replace(self.look, where=_where(state), summary=summary, partition=partition)
         if summary is None:
-            self.owner.desk.replays.running.look(self.look.computation, self.look.instruction)
+            replays.running.look(self.look.computation, self.look.instruction)
         else:
             self._ask_overview()
 
     def replay_changed(self, state: State) -> None:
-        """Take in what the replay knows now."""
+        """Take in what the replay knows now; what could not be shown is no longer asked for."""
+        if state.status == "standing" and state.problem is not None and self._shown is not None:
+            self.look = replace(self.look, slice=self._shown.slice, start=self._shown.start)
         summary = state.value_of(self.look.computation, self.look.instruction)
         if summary is not None and summary is not self.look.summary:
             self.look = replace(self.look, summary=summary, overview=None, where=_where(state))
@@ -67,11 +74,13 @@ class ValueScreen(Panel):
         """Show what came back."""
         what, result = message.what, message.result
         if what == "overview":
-            self.look = replace(self.look, overview=result)
+            self.look = self._shown = replace(self.look, overview=result)
         elif what == "trace":
             self.look = replace(self.look, trace=result)
         elif what == "compare":
             self.look = replace(self.look, compared=result)
+        elif what == "iterations":
+            self.look = replace(self.look, iterations=result)
         elif what == "save":
             self.notice = f"saved {result['bytes']:,} bytes in {result['path']}"
         self.show()
@@ -80,14 +89,26 @@ class ValueScreen(Panel):
         """Run one of the value screen's commands."""
         if identity == "value_worst":
             self._worst()
+        elif identity == "value_iterations":
+            self._ask({"what": "iterations", "value": self._which()})
+        elif identity == "value_partition":
+            self._next_partition()
+        elif identity in ("value_left", "value_right"):
+            self._scroll(-1 if identity == "value_left" else 1)
         else:
             self.ask(identity, _QUESTIONS[identity], self._suggestion(identity))
+
+    def turned(self, key: object, way: int) -> None:  # noqa: ARG002
+        """Left and right show other columns."""
+        self.attempt(lambda: self._scroll(way))
 
     def chosen(self, key: object) -> None:
         """Look at a part, or go to where an element comes from."""
         if isinstance(key, Part):
             self.look = replace(self.look, element=key.element, overview=None)
             self._ask_overview()
+        elif isinstance(key, Iteration):
+            self._go_to(key.number)
         elif isinstance(key, Origin):
             opened = self.owner.desk.opened
             self.dismiss(None)
@@ -97,38 +118,63 @@ class ValueScreen(Panel):
     def answered(self, purpose: str, text: str) -> None:
         """Do what was asked for."""
         if purpose == "value_slice":
-            self.look = replace(self.look, slice=text)
+            self.look = replace(self.look, slice=text, start=(0, 0))
             self._ask_overview()
         elif purpose == "value_origin" and text:
-            index = _numbers(text)
-            self._ask(
-                {
-                    "what": "trace",
-                    "value": self.look.value,
-                    "element": list(self.look.element),
-                    "index": index,
-                }
-            )
+            self._ask({"what": "trace", "value": self.look.value, **self._part(), "index": _numbers(text)})
         elif purpose == "value_compare" and text:
-            self._compare(int(text) if text.isdecimal() else 0)
+            self._compare(text)
         elif purpose == "value_change" and text:
             self.owner.desk.replays.running.change(self.look.computation, self.look.instruction, text)
         elif purpose == "value_save" and text:
             path = text if text.endswith(".npy") else f"{text}.npy"
-            self._ask(
-                {"what": "save", "value": self.look.value, "element": list(self.look.element), "path": path}
-            )
+            self._ask({"what": "save", "value": self.look.value, **self._part(), "path": path})
 
-    def _compare(self, number: int) -> None:
+    def _part(self) -> dict[str, Any]:
+        """Which part of the value is looked at."""
+        return {"element": list(self.look.element), "partition": self.look.partition}
+
+    def _which(self) -> dict[str, Any]:
+        """The value that is looked at, as it is compared with others."""
+        look = self.look
+        some = {"element": list(look.element)} if look.element else {}
+        return {**look.value, **some, **({} if look.partition is None else {"partition": look.partition})}
+
+    def _compare(self, text: str) -> None:
         state = self.owner.desk.replays.state
-        stop = self.owner.desk.replays.stop(number)
-        if state is None or stop is None:
-            raise HloTuiError(
-                "There is no such stop", f"the history has {len(state.history) if state else 0}"
-            )
-        other = {**self.look.value, "position": stop.event["position"]}
-        self.look = replace(self.look, against=f"stop {number}, {iteration_text(stop.event)}".rstrip(", "))
-        self._ask({"what": "compare", "value": self.look.value, "other": other})
+        if state is None:
+            return
+        other = against(text, self.look.instruction, state)
+        which = self._which()
+        self.look = replace(self.look, against=other.words, compared=None)
+        self._ask({"what": "compare", "value": which, "other": {**which, **other.which}})
+
+    def _next_partition(self) -> None:
+        devices = self.owner.desk.replays.devices
+        if self.look.partition is None:
+            raise HloTuiError("The module runs on one device")
+        self.look = replace(self.look, partition=(self.look.partition + 1) % devices, compared=None)
+        self._ask_overview()
+
+    def _scroll(self, way: int) -> None:
+        found = (self.look.overview or {}).get("table") or {}
+        shape, (row, column) = found.get("shape") or [0], self.look.start
+        room = columns_in(self.size.width)
+        other = min(max(0, column + way * room), max(0, shape[-1] - room) if shape else 0)
+        if other != column:
+            self.look = replace(self.look, start=(row, other))
+            self._ask_overview()
+
+    def _go_to(self, iteration: int) -> None:
+        state, look = self.owner.desk.replays.state, self.look
+        now = state.current.event if state is not None and state.current is not None else {"path": []}
+        before = [step["iteration"] for step in now["path"] if step.get("iteration") is not None]
+        backward = not before or iteration < before[-1]
+        spec = StopSpec(
+            "instruction", look.instruction, look.computation, condition=f"iteration=={iteration}"
+        )
+        self.owner.desk.replays.running.run_until(spec, backward)
+        self.dismiss(None)
 
     def _worst(self) -> None:
         worst = (self.look.overview or {}).get("worst")
@@ -136,7 +182,7 @@ class ValueScreen(Panel):
             raise HloTuiError("There is nothing to show")
         index = worst["index"]
         around = [f"{max(0, at - _AROUND)}:{at + _AROUND}" for at in index[-2:]]
-        self.look = replace(self.look, slice=", ".join([*map(str, index[:-2]), *around]))
+        self.look = replace(self.look, slice=", ".join([*map(str, index[:-2]), *around]), start=(0, 0))
         self._ask_overview()
 
     def _suggestion(self, identity: str) -> str:
@@ -148,19 +194,10 @@ class ValueScreen(Panel):
             worst = (self.look.overview or {}).get("worst")
             return ", ".join(map(str, worst["index"])) if worst else ""
         if identity == "value_compare":
-            return self._stop_before()
+            state = self.owner.desk.replays.state
+            stop = before(self.look.instruction, state) if state is not None else None
+            return str(stop.number) if stop is not None else ""
         return ""
-
-    def _stop_before(self) -> str:
-        state = self.owner.desk.replays.state
-        if state is None:
-            return ""
-        others = [
-            stop.number
-            for stop in state.history
-            if stop.instruction == self.look.instruction and stop.number != state.number
-        ]
-        return str(others[-1]) if others else ""
 
     def _ask_overview(self) -> None:
         request = self.look.request(self.size.width or 80)

@@ -66,6 +66,18 @@ def test_a_table_has_the_numbers_of_the_slice() -> None:
     assert (len(long["rows"][0]), long["cut"]) == (looking.COLUMNS, [0, 1000 - looking.COLUMNS])
 
 
+def test_a_table_begins_where_it_is_asked_to() -> None:
+    array = np.arange(2 * 300 * 100).reshape(2, 300, 100)
+    found = looking.table(array, "1, ::2, 10:", (3, 20))
+    chosen = array[1, ::2, 10:]
+    assert found["rows"][0][:3] == chosen[3, 20:23].tolist()
+    assert found["origin"] == [1, 6, 30]
+    assert (found["start"], found["cut"]) == ([3, 20], [0, 90 - 20 - looking.COLUMNS])
+    assert looking.table(array, "", (1000, 1000))["start"] == [299, 99]
+    assert looking.table(np.arange(90), "", (5, 80))["rows"] == [list(range(80, 90))]
+    assert looking.table(np.zeros((0, 3)), "", (4, 4))["rows"] == []
+
+
 def test_histogram_and_heat_map() -> None:
     array = np.random.default_rng(0).normal(size=(40, 30)).astype(np.float32)
     array[3, 4], array[39, 29] = np.nan, np.inf

@@ -89,6 +89,7 @@ class Driver:
             "_": "underscore",
             ":": "colon",
             "*": "asterisk",
+            ",": "comma",
         }
         await self.pilot.press(*(names.get(letter, letter) for letter in text))
 

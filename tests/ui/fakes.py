@@ -70,6 +70,7 @@ UNKNOWN = [
 SEEN = {
     "overview": OVERVIEW, "trace": TRACE, "compare": {"exact": True}, "save": {"path": "/tmp/x.npy", "bytes": 256},
     "unknown": {"unknown": UNKNOWN},
+    "iterations": {"length": 3, "rows": [{"iteration": n, "value": summary(2.0**n, n // 2)} for n in range(3)]},
 }  # fmt: skip
 
 

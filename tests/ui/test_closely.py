@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from hlo_tui.ui.closely import Closely, Origin, Part, build
+from dataclasses import replace
+
+import pytest
+
+from hlo_tui.errors import HloTuiError
+from hlo_tui.replay.session import State
+from hlo_tui.ui.against import Against, against
+from hlo_tui.ui.closely import Closely, Iteration, Origin, Part, build
+from tests.ui.fakes import STOPS
 
 SUMMARY = {
     "shape": "f32[2,40]", "dtype": "f32", "min": -1.0, "max": 41.2, "mean": 0.5, "std": 1.0, "nan": 1, "inf": 0,
@@ -45,8 +53,8 @@ def test_an_array_is_shown_as_table_histogram_and_map():
     assert " elements, 4:, 16::2" in shown
     table = shown[shown.index(" elements, 4:, 16::2") + 1 :]
     assert table[0].split() == ["16", "18", "20"]
-    assert table[1].split() == ["4", "0.113", "−0.552", "7"]
-    assert table[2].split() == ["5", "41.2", "nan‹", "0.118"]
+    assert table[1].split() == ["4", "0.113", "−0.552", "7", "…"]
+    assert table[2].split() == ["5", "41.2", "nan‹", "0.118", "…"]
 
 
 def test_a_narrow_screen_shows_fewer_columns():
@@ -144,3 +152,52 @@ def test_a_comparison_is_summed_up():
     assert "   [0, 1] 1.5 here, there 1" in shown
     equal = lines(Closely("main", "m", summary=SUMMARY, compared={"exact": True}, against="stop 2"))
     assert " equal, bit for bit" in equal
+
+
+def test_what_a_value_is_compared_with_is_read():
+    stops = (replace(STOPS[0], number=4), replace(STOPS[1], number=2), STOPS[2])
+    state = State(history=stops, current=stops[1], number=2)
+    assert against("3", "mul.3", state).which == {"position": STOPS[2].event["position"]}
+    assert against("stop 4", "mul.3", state).words == "stop 4, iteration 0 of 0–2"
+    assert against("last", "mul.3", state).which == {"position": STOPS[0].event["position"]}
+    assert against("p 1", "mul.3", state).which == {"partition": 1}
+    assert against("iteration 7", "mul.3", state) == Against({"iteration": 7}, "iteration 7")
+    assert (
+        against("body", "mul.3", state).which
+        == against("grain body", "mul.3", state).which
+        == {"grain": "body"}
+    )
+    assert against("unchanged", "mul.3", state).which == {"unchanged": True}
+    for wrong in ("9", "what", "iteration x", "grain fine"):
+        with pytest.raises(HloTuiError):
+            against(wrong, "mul.3", state)
+    with pytest.raises(HloTuiError, match="no such stop"):
+        against("last", "other", state)
+
+
+def test_errors_are_counted_by_size():
+    differs = {
+        "exact": False, "within": False, "max_abs": 0.5, "max_rel": 0.1, "tolerance": 1e-3, "mismatches": 3,
+        "nan_mismatches": 0, "worst": [], "edges": [0.0, 1e-6, 1e-5], "buckets": {"abs": [7, 0, 2], "rel": [9, 0, 0]},
+    }  # fmt: skip
+    shown = lines(
+        Closely("main", "m", summary=SUMMARY, overview=OVERVIEW, compared=differs, against="stop 2")
+    )
+    assert "   absolute errors from 0: 7   1e−05: 2" in shown
+    assert "   relative errors from 0: 9" in shown
+
+
+def test_the_value_over_the_iterations_is_a_curve_with_the_first_bad_one():
+    rows = [{"iteration": n, "value": {**SUMMARY, "max": float(n), "nan": int(n > 6)}} for n in range(9)]
+    look = Closely("main", "m", summary=SUMMARY, iterations={"rows": rows, "length": 9})
+    shown = lines(look)
+    assert " in 9 iterations; enter goes to one" in shown
+    assert any(line.startswith(" max  ▁") and line.endswith("0 → 8") for line in shown)
+    assert " not finite from iteration 7 on, first" in shown
+    assert [row.key for row in build(look, 100) if row.key] == [Iteration(n) for n in range(5, 9)]
+
+
+def test_partitions_are_told_apart():
+    summary = {**SUMMARY, "partitions": 4, "partitions_differ": [2]}
+    shown = lines(Closely("main", "m", summary=summary, overview=OVERVIEW, partition=1))
+    assert " partition 1; other than partition 0: 2  p shows the next" in shown

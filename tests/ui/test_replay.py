@@ -14,7 +14,7 @@ from hlo_tui.ui.replays import ReplayOptions
 from tests.corpus import DATA
 from tests.ui import dumps
 from tests.ui.driving import driving
-from tests.ui.fakes import STOPS, FakeSession
+from tests.ui.fakes import OVERVIEW, SEEN, STOPS, FakeSession
 
 
 @pytest.fixture(autouse=True)
@@ -171,7 +171,18 @@ async def test_a_value_is_looked_at_closely(dump):
         await app.press("enter")
         await app.sees("compared with stop 1", "equal, bit for bit")
         assert calls[-1][1]["other"]["position"] == STOPS[0].event["position"]
-        await app.press("o", "enter")
+        await app.press("equals_sign", "ctrl+u")
+        await app.type("iteration 2")
+        await app.press("enter")
+        await app.sees("compared with iteration 2")
+        assert calls[-1][1]["other"] == {**calls[-1][1]["value"], "iteration": 2}
+        await app.press("i")
+        await app.sees("in 3 iterations; enter goes to one", "not finite from iteration 2 on")
+        await app.press("p")
+        await app.sees("The module runs on one device")
+        await app.press("question_mark")
+        await app.sees("Follow an element back to where it comes from")
+        await app.press("q", "o", "enter")
         await app.sees("where it comes from", "%dot.9 [1, 1] 7.5")
         await app.press("home", "enter")
         await app.until(lambda: app.app.desk.inspection.title == "dot.9", "at the origin")
@@ -379,3 +390,37 @@ async def test_looking_at_a_value_leaves_the_cursor_where_it_is(dump):
         await app.press("q")
         await app.misses("histogram")
         assert app.line == 24
+
+
+async def test_a_slice_that_cannot_be_shown_does_not_stay():
+    async with driving(DATA / "step", (100, 44)) as app:
+        await app.opened()
+        await app.press("2", "c")
+        await app.sees("stop 1")
+        await app.until(lambda: app.app.desk.replays.state.status == "standing", "standing")
+        await app.press("v")
+        await app.sees("elements")
+        await app.press("g", "1", "enter")
+        await app.sees("dimension 0 at 1, 1")
+        await app.press("g", "ctrl+u")
+        await app.type("1,2,3,4,5,6")
+        await app.press("enter")
+        await app.until(lambda: app.app.screen.notice, "it is said")
+        await app.until(lambda: app.app.screen.look.slice == "1", "the slice is as it was")
+        assert "elements, 1,2" not in app.text
+
+
+async def test_columns_are_scrolled(dump, monkeypatch):
+    table = {**OVERVIEW["table"], "rows": [[0.5] * 40], "shape": [1, 40], "start": [0, 0]}
+    monkeypatch.setitem(SEEN, "overview", {**OVERVIEW, "table": table})
+    async with driving(dump, (80, 34), make=FakeSession) as app:
+        await app.opened()
+        await app.press("2", "c", "v")
+        await app.sees("elements; left and right, < and >: other columns", "…")
+        calls = FakeSession.made[0].calls
+        await app.press("right")
+        assert calls[-1][1]["start"] == [0, 7]
+        await app.press("greater_than_sign", "right", "right", "right", "right", "right")
+        assert calls[-1][1]["start"] == [0, 33]
+        await app.press("left")
+        assert calls[-1][1]["start"] == [0, 26]
