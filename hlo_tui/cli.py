@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hlo_tui import __version__
-from hlo_tui.commands import compiling, costing, cutting, finding, jobs, reading, running
+from hlo_tui.commands import compiling, costing, cutting, finding, graphing, jobs, reading, running
 from hlo_tui.commands.saying import say
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
@@ -20,7 +20,7 @@ from hlo_tui.job.recipes import recipe_table
 from hlo_tui.replay import arguments
 
 COMMANDS = (
-    "grep", "extract", "convert", "bundle",
+    "grep", "graph", "extract", "convert", "bundle",
     "list", "show", "replay", "executions", "demo", "tags", "passes", "diff", "recompiles", "bisect",
     "memory", "cost",
     "flags", "doctor",
@@ -32,6 +32,7 @@ _SCREEN = """hlo-tui PATH opens the screen on a dump directory or one file; the 
   hlo-tui list DIR               modules, stages, passes, side files
   hlo-tui show FILE [NAME]       outline, or one instruction
   hlo-tui grep PATTERN PATH      lines and instructions, in all modules
+  hlo-tui graph FILE NAME        what is around an instruction, drawn
   hlo-tui extract FILE NAME      a part of a module, to be run alone
   hlo-tui convert IN OUT         text, proto, StableHLO, dot, by the endings
   hlo-tui bundle DIR MODULE      what a bug report needs, in one archive
@@ -164,6 +165,28 @@ def _finding_commands(commands: Any) -> None:
     grep.add_argument("--json", action="store_true", help="one JSON object a line")
     grep.set_defaults(run=finding.grep)
 
+    graph = commands.add_parser(
+        "graph",
+        help="what is around an instruction, or between two, drawn",
+        description="Draws an instruction with its operands above and its users below; with --to all ways from one "
+        "instruction to another.",
+    )
+    graph.add_argument("path", type=Path, metavar="FILE")
+    graph.add_argument("name", metavar="NAME", help="an instruction, or COMPUTATION/INSTRUCTION")
+    graph.add_argument("--width", type=graphing.width, default=2, metavar="N", help="how many uses away; 2 if not given")
+    graph.add_argument("--to", metavar="NAME", help="all ways to this instruction instead")
+    graph.add_argument("--open", action="store_true", help="what is in fusions instead of the fusions")
+    graph.add_argument(
+        "-o",
+        dest="out",
+        type=Path,
+        metavar="OUT",
+        help="a .dot, .svg or .html file; laid out by Graphviz where that is installed",
+    )
+    graph.add_argument("--member", help="which module, where the file holds several")
+    graph.add_argument("--json", action="store_true", help="one JSON document")
+    graph.set_defaults(run=graphing.graph)
+
 
 def _cutting_commands(commands: Any) -> None:
     extract = commands.add_parser(
@@ -203,7 +226,7 @@ def _cutting_commands(commands: Any) -> None:
         "convert",
         help="one form of a module into another, saying what gets lost",
         description="The forms go by the endings: .txt .hlo, .pb (.hlo.pb), .pbtxt .textproto, .mlir (StableHLO), "
-        ".dot .gv; with .gz behind it packed.",
+        ".dot .gv, and pictures of the entry: .svg .html; with .gz behind it packed.",
     )
     convert.add_argument("path", type=Path, metavar="IN")
     convert.add_argument("out", type=Path, metavar="OUT", help="a file, or - for standard output")

@@ -13,7 +13,7 @@ from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
 
 # Those of `cutting.forms`, which is not imported before it is used.
-FORMS = ("text", "proto", "textproto", "stablehlo", "dot")
+FORMS = ("text", "proto", "textproto", "stablehlo", "dot", "svg", "html")
 
 
 def depth(text: str) -> int:
@@ -94,7 +94,7 @@ def convert(parsed: argparse.Namespace) -> int:
     form = parsed.to or forms.form_of(parsed.out)
     if parsed.out.resolve() == parsed.path.resolve():
         raise HloTuiError("not written", f"{visible(str(parsed.out))} is what is read", "give another name")
-    made = convert.convert(parsed.path, form, parsed.member)
+    made = convert.convert(parsed.path, form, parsed.member, draw=_drawn)
     if str(parsed.out) == "-":
         sys.stdout.buffer.write(made.data)
     else:
@@ -108,6 +108,18 @@ def convert(parsed: argparse.Namespace) -> int:
     if parsed.json:
         print(json.dumps(told))
     return 0
+
+
+def _drawn(text: bytes, name: str, form: str) -> bytes:
+    """The entry of a module as a picture."""
+    from hlo_tui.graph import pictures, wiring
+    from hlo_tui.hlo.module import Module
+    from hlo_tui.hlo.source import BytesSource
+
+    module = Module(BytesSource(text, name))
+    entry = module.scan().entry
+    wires = wiring.Wiring(module)
+    return pictures.picture(wiring.whole(wires, entry.name if entry is not None else ""), wires, name, form)
 
 
 def bundle(parsed: argparse.Namespace) -> int:

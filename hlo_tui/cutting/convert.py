@@ -63,6 +63,10 @@ def convert(
     if source == forms.TEXT and to == forms.TEXT:
         text = loading.open_document(path, member).source
         return Converted(text.read(0, text.size), source, to, ())
+    if to in (forms.HTML, forms.SVG) and source == forms.TEXT and draw is not None:
+        text = loading.open_document(path, member).source
+        data = draw(text.read(0, text.size), path.name, to)
+        return Converted(data, source, to, tuple(_lost_in(to)))
     if to in (forms.STABLEHLO, forms.DOT):
         data, lost = _by_xla(path, member, source, to, engine)
         return Converted(data, source, to, (*lost, *_lost_in(to)))

@@ -278,5 +278,9 @@ def test_the_command_writes_and_says_what_is_lost(tmp_path: Path, capsys):
     assert "not kept: the buffer assignment" in captured.err
     assert main(["convert", str(source), str(tmp_path / "out.xyz")]) == 2
     assert main(["convert", str(out), str(out)]) == 2
+    for name in ("out.svg", "out.html"):
+        for one in (source, out):
+            assert main(["convert", str(one), str(tmp_path / name)]) == 0
+            assert b"<svg" in (tmp_path / name).read_bytes()
     assert main(["convert", str(tmp_path / "none"), str(out)]) == 2
     assert main(["convert", str(source), str(tmp_path / "no" / "where.hlo")]) == 2
