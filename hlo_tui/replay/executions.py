@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from hlo_tui.errors import EngineError, HloTuiError
@@ -41,6 +42,9 @@ class Execution:
         return bool(self.health) or self.problem is not None
 
 
+NOTHING: Mapping[Path, Execution] = MappingProxyType({})
+
+
 class Executions:
     """Runs the executions of one module in a worker of its own, beside whatever else goes on.
 
@@ -58,6 +62,7 @@ class Executions:
         self._lock = threading.Condition()
         self._executions: list[Execution] = []
         self._closed = False
+        self._halving = False
         self._session = make_session(options, self._no_news, specs)
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -75,11 +80,19 @@ class Executions:
         """Begin to run them, in the background; those that are added later too."""
         self._thread.start()
 
-    def add(self, paths: Iterable[Path]) -> None:
-        """Add snapshots, in order of time, behind those that are there."""
+    def add(self, paths: Iterable[Path], known: Mapping[Path, Execution] = NOTHING) -> None:
+        """Add snapshots, in order of time, behind those that are there; what is `known` of one is not run again."""
         with self._lock:
-            known = {execution.path for execution in self._executions}
-            self._executions += [Execution(path) for path in paths if path not in known]
+            there = {execution.path for execution in self._executions}
+            self._executions += [
+                known.get(path, Execution(path)) for path in dict.fromkeys(paths) if path not in there
+            ]
+            self._lock.notify_all()
+
+    def halve(self) -> None:
+        """Run next what tells which is the first bad one, before all others."""
+        with self._lock:
+            self._halving = True
             self._lock.notify_all()
 
     def close(self) -> None:
@@ -134,6 +147,10 @@ class Executions:
     def _next(self) -> Path | None:
         with self._lock:
             while not self._closed:
+                half, _ = halved(self._executions) if self._halving else (None, None)
+                if half is not None:
+                    return self._executions[half].path
+                self._halving = False
                 for execution in self._executions:
                     if not execution.known:
                         return execution.path
@@ -141,26 +158,36 @@ class Executions:
         return None
 
     def first_bad(self) -> tuple[Execution | None, int]:
-        """The first execution that is not finite, found by halving, and how many were run for it.
-
-        It is right where no execution after the first bad one is good again; the last one is tried first.
-        """
-        executions = list(self.all)
+        """The first execution that is not finite, found by halving, and how many were run for it; see `halved`."""
         runs = 0
-        low, high = 0, len(executions) - 1
-        bad: Execution | None = None
-        while low <= high:
-            middle = high if bad is None else (low + high) // 2
-            found = executions[middle]
-            if not found.known:
-                found, runs = self.examine(found.path), runs + 1
-            if found.health != GOOD:
-                bad, high = found, middle - 1
-            elif bad is None:
-                return None, runs
-            else:
-                low = middle + 1
-        return bad, runs
+        while True:
+            executions = self.all
+            half, bad = halved(executions)
+            if half is None:
+                return bad, runs
+            self.examine(executions[half].path)
+            runs += 1
+
+
+def halved(executions: Sequence[Execution]) -> tuple[int | None, Execution | None]:
+    """How far the search for the first bad execution is: the place of that to run next, else the first bad one.
+
+    It is right where no execution after the first bad one is good again; the last one is tried first.
+    """
+    low, high = 0, len(executions) - 1
+    bad: Execution | None = None
+    while low <= high:
+        middle = high if bad is None else (low + high) // 2
+        found = executions[middle]
+        if not found.known:
+            return middle, None
+        if found.health != GOOD:
+            bad, high = found, middle - 1
+        elif bad is None:
+            return None, None
+        else:
+            low = middle + 1
+    return None, bad
 
 
 def changes(before: Json | None, now: Json) -> list[Json]:

@@ -110,6 +110,8 @@ class HloTuiApp(BaseApp):
             place = place_of(news.shelf, Node("module", newest.key)) if newest is not None else None
             if place is not None:
                 self.open(desk.want(place))
+        for panel in self._panels():
+            panel.shelved()
         self.shown.everything(self.situation())
 
     def _is_better(self, news: News) -> bool:

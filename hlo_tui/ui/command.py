@@ -21,6 +21,7 @@ class Situation:
         replay: "none", "busy", "standing", "dead" or "failed".
         at: where it stands: "begin", "stop" or "end".
         elsewhere: whether what is replayed is another module than the one that is open.
+        runs: whether runs of the open module were recorded.
         partitions: whether it runs on several devices.
         pattern: whether something has been searched for.
         back, forward: whether there is a place to go to.
@@ -40,6 +41,7 @@ class Situation:
     replay: str = "none"
     at: str = "begin"
     elsewhere: bool = False
+    runs: bool = False
     partitions: bool = False
     pattern: bool = False
     back: bool = False

@@ -17,6 +17,7 @@ from hlo_tui.ui.maincommands import REPLAY, STOPS
 _STOPS = "The list of stops"
 _HISTORY = "The history"
 _INPUTS = "The inputs"
+_RUNS = "The recorded runs"
 
 
 def can_hunt(now: Situation) -> str | None:
@@ -27,6 +28,11 @@ def can_hunt(now: Situation) -> str | None:
 def can_look(now: Situation) -> str | None:
     """The same, with the cursor on an instruction."""
     return on_instruction(now) or can_hunt(now)
+
+
+def with_runs(now: Situation) -> str | None:
+    """The job has to have recorded runs of the module."""
+    return is_hlo(now) or (None if now.runs else "no run was recorded: --xla_dump_hlo_snapshots does")
 
 
 def on_devices(now: Situation) -> str | None:
@@ -47,6 +53,8 @@ DEBUG = (
             help="Choose the partition whose values are shown; which of them differ."),
     Command("inputs", ("I",), "inputs", STOPS, can_hunt,
             help="Show the inputs; begin again on others, change, load and save them; supply what is unknown."),
+    Command("runs", ("X",), "recorded runs", REPLAY, with_runs,
+            help="Show the health of each recorded run of this module; open one, find the first bad one."),
     Command("history", ("H",), "history", REPLAY, replayed,
             help="List all stops so far, to go back to any of them."),
     Command("stop_list", ("L",), "list of stops", STOPS, is_hlo,
@@ -70,6 +78,12 @@ DEBUG_PANELS = (
             help="Show these keys."),
     Command("input_list_close", ("q", "escape", "backspace", "I", "ctrl+c"), "close", _INPUTS, always, "close",
             on="input_list", help="Go back to the code."),
+    Command("run_list_first", ("f",), "first bad one", _RUNS, always, "first bad", on="run_list",
+            help="Find the first run that is not finite by halving: the fewest runs are made for it."),
+    Command("run_list_help", ("question_mark", "f1"), "help", _RUNS, always, "help", on="run_list",
+            help="Show these keys; enter replays a run, right shows its values against those of the run before."),
+    Command("run_list_close", ("q", "escape", "backspace", "X", "ctrl+c"), "close", _RUNS, always, "close",
+            on="run_list", help="Go back to the code."),
     Command("history_filter", ("slash",), "filter", _HISTORY, always, "filter", on="history",
             help="Show only stops with these words in name, computation or reason."),
     Command("history_bad", ("exclamation_mark",), "bad ones", _HISTORY, always, "bad ones", on="history",

@@ -200,6 +200,7 @@ class Desk:
             replay="standing" if status == "off" else status,
             at="begin" if state is None else state.at,
             elsewhere=state is not None and not self.replays.is_of(opened),
+            runs=self._has_runs(),
             partitions=self.replays.devices > 1,
             pattern=self.pattern is not None,
             back=self.trail.has_back,
@@ -210,6 +211,11 @@ class Desk:
             task=bool(self.task),
             empty=opened is None and self.shelf is not None and bool(self.shelf.explanation),
         )
+
+    def _has_runs(self) -> bool:
+        key = self.wanted.place.module if self.wanted is not None else None
+        module = self.shelf.module(key) if self.shelf is not None and key is not None else None
+        return module is not None and bool(module.executions)
 
     def replay_view(self, now: float) -> ReplayView:
         """How the replay is to be shown."""

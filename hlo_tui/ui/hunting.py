@@ -12,6 +12,7 @@ from hlo_tui.ui.foundrows import Partition, chooser_rows
 from hlo_tui.ui.handlers import answers, does
 from hlo_tui.ui.popups import Popup
 from hlo_tui.ui.replaying import target, what_runs
+from hlo_tui.ui.replays import key_of
 
 if TYPE_CHECKING:
     from hlo_tui.ui.base import BaseApp
@@ -126,6 +127,16 @@ def _history(app: BaseApp) -> None:
     from hlo_tui.ui.historyscreen import HistoryScreen
 
     app.push_screen(HistoryScreen(app))
+
+
+@does("runs")
+def _runs(app: BaseApp) -> None:
+    from hlo_tui.ui.runscreen import RunScreen
+
+    opened, replays = app.desk.opened, app.desk.replays
+    if opened is not None:
+        about = (key_of(opened.want), replays.specs(opened.want), replays.grain)
+        app.push_screen(RunScreen(app, opened, replays.runs.setdefault(about, {})))
 
 
 @does("watch")

@@ -82,6 +82,9 @@ class Panel(ModalScreen[None]):
     def marked(self) -> None:
         """The gutter's signs, and what stops mean, are known again."""
 
+    def shelved(self) -> None:
+        """The dump is another than before."""
+
     # What they share.
 
     def compose(self) -> ComposeResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,6 +12,7 @@ from hlo_tui.ui.opened import Opened, Want
 from hlo_tui.ui.wantedstops import WantedStops
 
 if TYPE_CHECKING:
+    from hlo_tui.replay.executions import Execution
     from hlo_tui.replay.session import Options, State, Stop
     from hlo_tui.replay.stopspec import StopSpec
 
@@ -80,6 +81,7 @@ class Replays:
         want: what is replayed.
         partition: whose values are shown, of those that each device has its own of.
         edited: what the person put in the place of parameters, by name.
+        runs: what is known of recorded runs, by what they were looked at with.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class Replays:
         self.want: Want | None = None
         self.partition = 0
         self.edited: dict[str, str] = {}
+        self.runs: dict[Hashable, dict[Path, Execution]] = {}
         self._watches: dict[Key, tuple[tuple[str, str], ...]] = {}
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
-from hlo_tui.replay.executions import Executions, changes
+from hlo_tui.replay.executions import Execution, Executions, changes, halved
 from hlo_tui.replay.state import Options
 from hlo_tui.replay.stopspec import parse_spec
 from tests.replay.conftest import program_file
@@ -122,3 +122,45 @@ def test_as_a_command(recorded: list[Path]) -> None:
     done = subprocess.run([*command[:5], "jit_nothing"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "jit_reaching" in done.stderr
+
+
+def health(words: str) -> list[Execution]:
+    return [Execution(Path(str(n)), "" if word == "-" else word) for n, word in enumerate(words.split())]
+
+
+@pytest.mark.parametrize(
+    ("known", "next_one", "bad"),
+    [
+        ("- - - - - - - -", 7, None),
+        ("- - - - - - - finite", None, None),
+        ("- - - - - - - nan", 3, None),
+        ("- - - finite - - - nan", 5, None),
+        ("- - - finite finite inf - nan", None, 5),
+        ("nan - - nan - - - nan", 1, None),
+        ("", None, None),
+    ],
+)
+def test_halving_says_what_to_run_next_and_then_which_is_the_first(known, next_one, bad) -> None:
+    found, first = halved(health(known))
+    assert (found, None if first is None else int(first.path.name)) == (next_one, bad)
+
+
+def test_halving_goes_before_the_others_and_what_is_known_is_not_run_again(recorded: list[Path]) -> None:
+    order: list[str] = []
+    done = threading.Event()
+
+    def changed(executions: tuple) -> None:
+        order[:] = [e.health for e in executions]
+        if halved(executions)[0] is None:
+            done.set()
+
+    options = Options(recorded[0], inputs=str(recorded[0]))
+    executions = Executions(options, changed, (parse_spec("op:exponential"),))
+    executions.add(recorded, {recorded[1]: Execution(recorded[1], "finite")})
+    executions.halve()
+    executions.start()
+    assert done.wait(60)
+    _, first = halved(executions.all)
+    executions.close()
+    assert first is not None
+    assert first.path == recorded[FIRST_BAD]
