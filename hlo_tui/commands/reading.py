@@ -42,8 +42,15 @@ def show(parsed: argparse.Namespace) -> int:
         raise HloTuiError(
             f"no instruction {parsed.name!r}", f"in {parsed.path}", "hlo-tui show FILE lists the computations"
         )
-    found = report.instruction_report(module, instruction)
-    print(json.dumps(found) if parsed.json else report.instruction_text(module, instruction))
+    from hlo_tui.passes.climbing import ladder_report, ladder_text, rungs_of_instruction
+
+    rungs = rungs_of_instruction(parsed.path, instruction) if parsed.member is None else []
+    if parsed.json:
+        print(json.dumps({**report.instruction_report(module, instruction), "ladder": ladder_report(rungs)}))
+        return 0
+    print(report.instruction_text(module, instruction))
+    if rungs:
+        print(f"\n{ladder_text(rungs)}")
     return 0
 
 
@@ -55,9 +62,17 @@ def _show_page(parsed: argparse.Namespace) -> int:
     if parsed.name is None:
         print(json.dumps(report.page_report(page)) if parsed.json else report.page_text(page))
         return 0
-    entry = page.entry(parsed.name)
+    from hlo_tui.passes.climbing import ladder_report, ladder_text, rungs_of_line
+
+    entry = page.find_entry(parsed.name)
     if entry is None:
         hint = "hlo-tui show FILE lists what is in it" if page.entries else "it has no parts with names"
         raise HloTuiError(f"nothing is called {parsed.name!r}", f"in {parsed.path}, {page.sort.words}", hint)
-    print(json.dumps(report.entry_report(page, entry)) if parsed.json else report.entry_text(page, entry))
+    rungs = rungs_of_line(parsed.path, page, entry.line)
+    if parsed.json:
+        print(json.dumps({**report.entry_report(page, entry), "ladder": ladder_report(rungs)}))
+        return 0
+    print(report.entry_text(page, entry))
+    if rungs:
+        print(f"\n{ladder_text(rungs)}")
     return 0

@@ -112,6 +112,24 @@ class Page(Module):
         wanted = name.strip('"').lstrip("@%")
         return next((one for one in self.entries if one.name.strip('"').lstrip("@%") == wanted), None)
 
+    def find_entry(self, name: str) -> Entry | None:
+        """What a person means by a name: an entry, a line by its number from 1, or a line by what it defines, which
+        may have the entry's name and a slash before it."""
+        entry = self.entry(name)
+        if entry is not None or self.lines is None:
+            return entry
+        if name.isascii() and name.isdigit():
+            line = int(name[:18]) - 1
+            return Entry("line", name, line, line) if 0 <= line < self.lines.count else None
+        around, _, defined = name.rpartition("/")
+        inside = self.entry(around) if around else None
+        if around and inside is None:
+            return None
+        found = self.definition_line(defined, inside.line if inside is not None else 0)
+        if found is None or (inside is not None and not inside.line <= found <= inside.last):
+            return None
+        return Entry("line", name, found, found)
+
     def definition_line(self, name: str, near_line: int) -> int | None:
         """The line that defines a name: the last one before `near_line` in the same entry, else the next, else any."""
         assert self.lines is not None
