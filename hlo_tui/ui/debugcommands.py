@@ -18,6 +18,7 @@ _STOPS = "The list of stops"
 _HISTORY = "The history"
 _INPUTS = "The inputs"
 _RUNS = "The recorded runs"
+_GRAINS = "The grains"
 
 
 def can_hunt(now: Situation) -> str | None:
@@ -55,6 +56,8 @@ DEBUG = (
             help="Show the inputs; begin again on others, change, load and save them; supply what is unknown."),
     Command("runs", ("X",), "recorded runs", REPLAY, with_runs,
             help="Show the health of each recorded run of this module; open one, find the first bad one."),
+    Command("grains", ("equals_sign",), "compare grains", STOPS, standing,
+            help="Compare the value here in all grains; the module; and name the fusion that computes something else."),
     Command("history", ("H",), "history", REPLAY, replayed,
             help="List all stops so far, to go back to any of them."),
     Command("stop_list", ("L",), "list of stops", STOPS, is_hlo,
@@ -84,6 +87,12 @@ DEBUG_PANELS = (
             help="Show these keys; enter replays a run, right shows its values against those of the run before."),
     Command("run_list_close", ("q", "escape", "backspace", "X", "ctrl+c"), "close", _RUNS, always, "close",
             on="run_list", help="Go back to the code."),
+    Command("grain_list_module", ("m",), "module", _GRAINS, idle, "module", on="grain_list",
+            help="Run the whole module in all grains; enter goes to a fusion that differs."),
+    Command("grain_list_help", ("question_mark", "f1"), "help", _GRAINS, always, "help", on="grain_list",
+            help="Show these keys."),
+    Command("grain_list_close", ("q", "escape", "backspace", "equals_sign", "ctrl+c"), "close", _GRAINS, always,
+            "close", on="grain_list", help="Go back to the code."),
     Command("history_filter", ("slash",), "filter", _HISTORY, always, "filter", on="history",
             help="Show only stops with these words in name, computation or reason."),
     Command("history_bad", ("exclamation_mark",), "bad ones", _HISTORY, always, "bad ones", on="history",

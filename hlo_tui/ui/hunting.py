@@ -139,6 +139,13 @@ def _runs(app: BaseApp) -> None:
         app.push_screen(RunScreen(app, opened, replays.runs.setdefault(about, {})))
 
 
+@does("grains")
+def _grains(app: BaseApp) -> None:
+    from hlo_tui.ui.grainscreen import compare
+
+    compare(app)
+
+
 @does("watch")
 def _watch(app: BaseApp) -> None:
     opened = app.desk.opened
