@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -10,14 +9,13 @@ from dataclasses import dataclass, field
 from hlo_tui.cost.analysis import CONTROL, Analysis, operand_shapes
 from hlo_tui.cost.collectives import Collective, collective
 from hlo_tui.cost.cost import NOTHING, Cost
+from hlo_tui.cost.loops import trip_count
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.body import Body
 from hlo_tui.hlo.instruction import Instruction
 from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.scopes import own_frame
 from hlo_tui.hlo.visible import visible
-
-_TRIPS = re.compile(r'known_trip_count\\?"?\s*:\s*\{\s*\\?"n\\?"\s*:\s*\\?"?(\d{1,15})')
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +163,6 @@ def _inside(analysis: Analysis, body: Body, depth: int) -> Iterator[tuple[str, s
             yield one.op_name, one.opcode, cost.arithmetic(1)
 
 
-def trip_count(instruction: Instruction) -> int | None:
-    """How often a loop runs, where the compiler knows it."""
-    found = _TRIPS.search(instruction.attributes.get("backend_config", ""))
-    return int(found[1]) if found is not None else None
-
-
 class _Runs:
     """How often each computation runs in one run of the module."""
 
@@ -208,7 +200,7 @@ class _Runs:
         body = self._analysis.body(name)
         for one in body.instructions if body is not None else ():
             if one.opcode == "while":
-                trips = trip_count(one)
+                trips = trip_count(one, self._analysis.body)
                 if trips is None:
                     self.unknown_loops.append(one.name)
                 count = 1 if trips is None else trips

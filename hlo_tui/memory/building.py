@@ -94,6 +94,7 @@ def from_material(material: Material, stop: Stop = lambda: False) -> Report:
         listed_peak=_listed(ranges),
         notes=(*material.notes, *_notes(assignment, ranges, line)),
         code=material.code,
+        explain=explainer(code, line) if line is not None else None,
     )
     return report if report.owners or ranges is None else _from_ranges_alone(report, ranges, code)
 
@@ -134,6 +135,24 @@ def stay_words(span: Span, sequence: Sequence[str]) -> str:
     if span.end == span.start:
         return f"at {span.start} only"
     return f"from {span.start} until {span.end} %{sequence[span.end]}"
+
+
+def explainer(code: Code | None, line: Timeline) -> Callable[[Span], Owner]:
+    """What makes owners of the values that come and go; each is looked up once."""
+    known: dict[Span, Owner] = {}
+
+    def explain(span: Span) -> Owner:
+        if span not in known:
+            why = stay_words(span, line.sequence)
+            name = span.label.partition("{")[0]
+            known[span] = (
+                code.owner(span.size, span.label, TEMPORARY, why)
+                if code is not None
+                else Owner(span.size, span.label.removesuffix("{}"), name, kind=TEMPORARY, why=why)
+            )
+        return known[span]
+
+    return explain
 
 
 def _owner(code: Code | None, allocation: Allocation, value: Value, why: str) -> Owner:
@@ -251,5 +270,6 @@ def _pasted_owner(found: PastedBuffer) -> Owner:
         line=found.line,
         kind="argument" if found.opcode == "parameter" else found.kind,
         why=why,
+        code_line=found.at,
         unpadded=found.unpadded,
     )

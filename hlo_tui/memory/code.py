@@ -10,6 +10,7 @@ from hlo_tui.hlo.instruction import Instruction
 from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.outline import Outline
 from hlo_tui.hlo.scopes import own_frame
+from hlo_tui.hlo.shape import Shape
 from hlo_tui.memory.report import Owner
 
 _BLOCK = 1 << 20
@@ -76,7 +77,7 @@ class Code:
             instruction=found.name,
             computation=found.computation,
             opcode=found.opcode,
-            shape=shape or found.shape.text,
+            shape=shape or _part(found.shape, label[len(name) :]).text,
             op_name=named.op_name,
             file=frame.file if frame is not None else "",
             line=frame.line if frame is not None else 0,
@@ -135,3 +136,15 @@ class Code:
                 break
             element = body.by_name.get(element.operands[0])
         return element
+
+
+def _part(shape: Shape, index: str) -> Shape:
+    """A part of a result's shape, the whole where there is no such part."""
+    part = shape
+    for at in index.strip("{}").split(","):
+        if not at.strip():
+            continue
+        if not at.strip().isdecimal() or int(at) >= len(part.elements):
+            return shape
+        part = part.elements[int(at)]
+    return part

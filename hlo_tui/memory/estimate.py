@@ -10,7 +10,7 @@ from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.visible import visible
 from hlo_tui.memory import donations
 from hlo_tui.memory.assignment import CONSTANT, OUTPUT, PARAMETER, TEMPORARY
-from hlo_tui.memory.building import stay_words
+from hlo_tui.memory.building import explainer, stay_words
 from hlo_tui.memory.code import Code
 from hlo_tui.memory.liveness import Liveness
 from hlo_tui.memory.report import Owner, Report
@@ -74,6 +74,7 @@ def estimate(module: Module, title: str, stop: Callable[[], bool] = lambda: Fals
         timeline=line,
         lost=tuple(donations.lost(module)),
         estimated=True,
+        explain=explainer(code, line),
         notes=notes if flat.complete else (*notes, "stopped before all of it was read"),
     )
 

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from google.protobuf.message import DecodeError
 
 from hlo_tui.dump.files import File
-from hlo_tui.dump.listing import Listing
+from hlo_tui.dump.listing import Listing, load
 from hlo_tui.dump.modules import Module as DumpedModule
 from hlo_tui.dump.modules import Stage
 from hlo_tui.dump.opening import READABLE, path_of
@@ -74,7 +74,24 @@ def of_module(listing: Listing, module: DumpedModule, stop: Stop = lambda: False
     Raises:
         HloTuiError: nothing of it can be read.
     """
-    return _report(_of_stage(listing, module, _stage(module)), stop)
+    stage = _stage(module)
+    return replace(_report(_of_stage(listing, module, stage), stop), stage=stage.label)
+
+
+def of_path(path: Path, wanted: str | None = None, stop: Stop = lambda: False) -> Report:
+    """The memory of a dump's module (of the one that allocates most, where none of that name is there), or of a file.
+
+    Raises:
+        HloTuiError: it tells nothing of memory.
+    """
+    if not path.is_dir():
+        return of_file(path, None, stop)
+    listing = load(path)
+    same = [module for module in listing.catalog.modules if module.name == wanted]
+    modules = [module for _, module in heaviest(listing, same or listing.catalog.modules)]
+    if not modules:
+        raise HloTuiError("no module is in this dump", visible(str(path)), "hlo-tui doctor DIR says why")
+    return of_module(listing, modules[0], stop)
 
 
 def _stage(module: DumpedModule) -> Stage:

@@ -62,6 +62,7 @@ class PastedBuffer:
         op_name, op_type, file, line: of the operation's metadata, as far as they are there.
         unpadded: bytes without padding, None where that is not said.
         kind: what XLA calls the allocation ("HLO temp"), "" where it does not.
+        at: the line of the text on which it begins, from 0.
     """
 
     number: int
@@ -76,6 +77,7 @@ class PastedBuffer:
     line: int = 0
     unpadded: int | None = None
     kind: str = ""
+    at: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,7 @@ class Pasted:
 @dataclass(slots=True)
 class _Entry:
     number: int = 0
+    at: int = -1
     fields: dict[str, str] = field(default_factory=dict)
 
 
@@ -131,8 +134,10 @@ class _Reader:
         self._facts: dict[str, int] = {}
         self._space = ""
         self._section = ""
+        self._line = -1
 
     def take(self, line: str) -> None:
+        self._line += 1
         if self._open and self._goes_on(line):
             return
         self._open = ""
@@ -141,7 +146,7 @@ class _Reader:
         if numbered is not None or buffer is not None:
             start = numbered or buffer
             assert start is not None
-            self._entry = _Entry(int(start[1]))
+            self._entry = _Entry(int(start[1]), self._line)
             self._entries.append(self._entry)
         elif _RULE.search(line) is not None:
             self._entry = None
@@ -154,7 +159,7 @@ class _Reader:
     def _field(self, key: str, text: str) -> None:
         if self._entry is None or key in self._entry.fields:
             # The beginning of the entry was cut off, or the line between two.
-            self._entry = _Entry()
+            self._entry = _Entry(at=self._line)
             self._entries.append(self._entry)
         self._entry.fields[key] = text
         if key in ("operator", "xla label") and _is_open(text):
@@ -258,6 +263,7 @@ def _buffer(entry: _Entry) -> PastedBuffer:
         line=line if isinstance(line, int) else 0,
         unpadded=unpadded,
         kind=fields.get("allocation type", ""),
+        at=entry.at,
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from hlo_tui.memory.assignment import Allocation
-from hlo_tui.memory.timeline import Timeline
+from hlo_tui.memory.assignment import TEMPORARY, Allocation
+from hlo_tui.memory.timeline import Span, Timeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Owner:
         file, line, function: the line of the program that made it, from 1; "" and 0 where it is not known.
         kind: what the memory is for, in one word.
         why: why it is in use, in words.
-        code_line: the line in the module's text, from 0; -1 where it is not there.
+        code_line: the line in the module's text, or in the message, from 0; -1 where it is in neither.
         unpadded: bytes without padding, None where that is not said.
     """
 
@@ -89,6 +90,9 @@ class Report:
         rounded: whether the sizes are rounded.
         notes: what else a person should know.
         code: the file with the module's text, "" where there is none.
+        stage: the label of the dump's stage that it is of, "" for files alone.
+        explain: makes an owner of a value of the timeline, with what the module's text knows of it; it may read. None
+            where there is no timeline.
     """
 
     title: str
@@ -108,3 +112,30 @@ class Report:
     rounded: bool = False
     notes: tuple[str, ...] = field(default_factory=tuple)
     code: str = ""
+    stage: str = ""
+    explain: Callable[[Span], Owner] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def kept(self) -> tuple[Owner, ...]:
+        """What is in use all the time, the largest first; the others come and go."""
+        return tuple(owner for owner in self.owners if owner.kind != TEMPORARY)
+
+    def at(self, place: int, most: int, stop: Callable[[], bool] = lambda: False) -> list[Owner]:
+        """What is in use at a place of the schedule, the largest first; without a timeline what is at the peak.
+
+        `most` limits how many are given.
+        """
+        if self.timeline is None or self.explain is None:
+            return list(self.owners[:most])
+        known = {owner.label: owner for owner in self.owners}
+        found: list[tuple[int, Owner | Span]] = [(owner.size, owner) for owner in self.kept]
+        found += [(span.size, span) for span in self.timeline.at(place)]
+        found.sort(key=lambda one: -one[0])
+        owners = []
+        for _, one in found[:most]:
+            if stop():
+                break
+            if isinstance(one, Span):
+                one = known.get(one.label.removesuffix("{}")) or self.explain(one)
+            owners.append(one)
+        return owners

@@ -6,12 +6,13 @@ from __future__ import annotations
 from hlo_tui.ui.command import STILL_LOOKING, STILL_READING, Command, Situation
 from hlo_tui.ui.debugcommands import DEBUG, DEBUG_PANELS
 from hlo_tui.ui.maincommands import MAIN
+from hlo_tui.ui.memorycommands import COSTS
 from hlo_tui.ui.panelcommands import PANELS
 from hlo_tui.ui.passcommands import PASSES
 
 __all__ = ["BY_ID", "COMMANDS", "STILL_LOOKING", "STILL_READING", "Command", "Situation"]
 
-COMMANDS = (*MAIN, *DEBUG, *PANELS, *DEBUG_PANELS, *PASSES)
+COMMANDS = (*MAIN, *DEBUG, *PANELS, *DEBUG_PANELS, *PASSES, *COSTS)
 
 BY_ID = {command.id: command for command in COMMANDS}
 
