@@ -300,7 +300,9 @@ class Bisection:
             last = first
         if differs and self._other_processor:
             # The library's results are the processor's: only what differs on this one is the compiler's.
-            found.not_checked.append(f"the recorded result is another one, as may be: {self._other_processor}")
+            found.not_checked.append(
+                f"the recorded result is another one, as may be: {self._other_processor}"
+            )
             differs, found.against = False, ""
         if differs or self._whole(last):
             self._codegen(last)

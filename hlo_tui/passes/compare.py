@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import re
 from collections import deque
 from collections.abc import Iterator
@@ -207,12 +208,14 @@ class Comparison:
     def _common(self, x: Block, y: Block) -> frozenset[str]:
         """Names of the instructions that have the same text, where that shows that they are the same."""
         rows = set(y.rows)
-        shared = [row in rows for row in x.rows]
+        shared = list(map(rows.__contains__, x.rows))
         same = sum(shared)
         # Where there is the same text on both sides and no other, there is nothing to find out.
         alike = same == len(x.rows) == len(rows) or (same >= _LEAST and 2 * same >= max(x.size, y.size))
         if not alike:
             return frozenset()
+        if not self._frames:
+            return frozenset(itertools.compress(x.names, shared))
         pairs = zip(x.names, x.rows, shared, strict=True)
         return frozenset([name for name, row, kept in pairs if kept and not self._differs(row)])
 

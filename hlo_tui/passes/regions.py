@@ -6,6 +6,8 @@ computation around it, and what only passes values in and out of it is set aside
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Callable
 
 from hlo_tui.passes.blocks import Block, Text
@@ -126,7 +128,10 @@ class Side:
             block = waiting.pop()
             inside = self._inside[block.name] = {}
             common = self._common if block is main else frozenset()
-            for place, name in [named for named in enumerate(block.names) if named[1] not in common]:
+            names = block.names
+            apart = map(operator.not_, map(common.__contains__, names))
+            for place in itertools.compress(range(len(names)), apart):
+                name = names[place]
                 parsed = block.parsed(place)
                 if parsed is None:
                     continue
