@@ -24,6 +24,7 @@ from hlo_tui.ui.messages import (
     Problem,
     Progress,
     ReplayChanged,
+    Said,
     Scanned,
     Searched,
     ShelfChanged,
@@ -221,6 +222,10 @@ class HloTuiApp(BaseApp):
         self.desk.problem, self.desk.failed = message.error, message.stamp
         self.desk.task = ""
         self.shown.everything(self.situation())
+
+    def on_said(self, message: Said) -> None:
+        """Pass on what a thread said."""
+        self.say(message.words)
 
     def on_problem(self, message: Problem) -> None:
         """Say what went wrong on a thread."""

@@ -22,6 +22,7 @@ class Situation:
         at: where it stands: "begin", "stop" or "end".
         elsewhere: whether what is replayed is another module than the one that is open.
         runs: whether runs of the open module were recorded.
+        crashed: whether XLA ended the engine, and what it died of can be saved.
         partitions: whether it runs on several devices.
         pattern: whether something has been searched for.
         back, forward: whether there is a place to go to.
@@ -42,6 +43,7 @@ class Situation:
     at: str = "begin"
     elsewhere: bool = False
     runs: bool = False
+    crashed: bool = False
     partitions: bool = False
     pattern: bool = False
     back: bool = False

@@ -11,6 +11,7 @@ from hlo_tui.ui.command import (
     on_instruction,
     replayed,
     standing,
+    when,
 )
 from hlo_tui.ui.maincommands import REPLAY, STOPS
 
@@ -54,6 +55,8 @@ DEBUG = (
             help="Choose the partition whose values are shown; which of them differ."),
     Command("inputs", ("I",), "inputs", STOPS, can_hunt,
             help="Show the inputs; begin again on others, change, load and save them; supply what is unknown."),
+    Command("save_crash", (), "save the crash", REPLAY, when("crashed", "XLA has not ended the engine"),
+            help="Save what XLA died of as a small program that does it again."),
     Command("runs", ("X",), "recorded runs", REPLAY, with_runs,
             help="Show the health of each recorded run of this module; open one, find the first bad one."),
     Command("grains", ("equals_sign",), "compare grains", STOPS, standing,

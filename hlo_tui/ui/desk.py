@@ -201,6 +201,7 @@ class Desk:
             at="begin" if state is None else state.at,
             elsewhere=state is not None and not self.replays.is_of(opened),
             runs=self._has_runs(),
+            crashed=self.replays.crashed,
             partitions=self.replays.devices > 1,
             pattern=self.pattern is not None,
             back=self.trail.has_back,
@@ -233,5 +234,6 @@ class Desk:
             asked=self.asked,
             grain=replays.grain,
             partition=replays.partition,
+            crashed=replays.crashed,
             now=now,
         )

@@ -49,6 +49,12 @@ class Seen(Message):
         super().__init__()
         self.what = what
         self.result = result
+class Said(Message):
+    """A thread has something to say to the person."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__()
+        self.words = words
 
 
 class ThemeChanged(Message):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.replay.stopspec import TAGS
-from hlo_tui.ui.handlers import HANDLERS, does
+from hlo_tui.ui.handlers import HANDLERS, answers, does
+from hlo_tui.ui.messages import Said
 from hlo_tui.ui.opened import Want
 from hlo_tui.ui.popups import Popup
 from hlo_tui.ui.replayrows import information
@@ -135,6 +137,23 @@ def _inputs(app: BaseApp) -> None:
 
     if app.desk.opened is not None:
         app.push_screen(InputScreen(app, app.desk.opened))
+
+
+@does("save_crash")
+def _save_crash(app: BaseApp) -> None:
+    app.ask("save_crash", "where to: a new directory, or a .zip", "hlo-tui-crash.zip")
+
+
+@answers("save_crash")
+def _save_crash_answered(app: BaseApp, text: str) -> None:
+    if not text.strip():
+        return
+
+    def saved(found: dict[str, Any]) -> None:
+        again = f"ended with {found['again']}" if found["again"] else "did not end that way"
+        app.post_message(Said(f"saved in {found['path']}; its run.py {again} when it was tried"))
+
+    app.desk.replays.running.save_crash(Path(text.strip()).expanduser(), saved)
 
 
 @does("end_replay")

@@ -10,7 +10,7 @@ from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
 from hlo_tui.replay.session import State, Stop
 from hlo_tui.replay.stopspec import TAGS
-from hlo_tui.ui.foundrows import of_partition, origin_rows, partition_rows, watch_rows
+from hlo_tui.ui.foundrows import SaveCrash, of_partition, origin_rows, partition_rows, watch_rows
 from hlo_tui.ui.glyphs import BAD, STANDING
 from hlo_tui.ui.marks import value_sign
 from hlo_tui.ui.rows import Row, Span, row, wrap
@@ -47,6 +47,7 @@ class ReplayView:
         asked: whether the person wanted to begin although there is nothing to stop at.
         grain: in which it computes.
         partition: whose values are shown.
+        crashed: whether there is a crash that can be saved.
         now: time.monotonic().
     """
 
@@ -58,6 +59,7 @@ class ReplayView:
     asked: bool = False
     grain: str = "unit"
     partition: int = 0
+    crashed: bool = False
     now: float = 0.0
 
 
@@ -77,7 +79,11 @@ def build(view: ReplayView, width: int) -> list[Row]:
     if view.elsewhere:
         rows.append(row(Span(f" replaying {view.module}; the code shows something else", "notice")))
     if state.problem is not None:
-        rows += _problem(state.problem, state.stderr, width)
+        rows += _problem(state.problem, width)
+        if view.crashed and state.status != "busy":
+            words = Span("   4, then enter here saves what XLA died of as a small program", "notice")
+            rows.append(row(words, key=SaveCrash()))
+        rows += [row(Span(f"   {line}", "muted")) for line in state.stderr[-_STDERR:]]
     if state.status == "busy":
         rows.append(_busy(state, view.now))
     if state.said:
@@ -93,7 +99,7 @@ def build(view: ReplayView, width: int) -> list[Row]:
 def status(state: State, now: float) -> str:
     """A state in a few words, for the status line."""
     if state.status == "busy":
-        return f"{visible(state.activity)} {max(0.0, now - state.since):.0f} s"
+        return f"{max(0.0, now - state.since):.0f} s  {visible(state.activity)}"
     if state.status in ("dead", "failed"):
         return state.problem.title if state.problem is not None else state.status
     if state.said:
@@ -141,21 +147,19 @@ def _before(view: ReplayView, width: int) -> Iterator[Row]:
         yield row(Span(f"   {line}", "source"))
 
 
-def _problem(problem: HloTuiError, stderr: tuple[str, ...], width: int) -> Iterator[Row]:
+def _problem(problem: HloTuiError, width: int) -> Iterator[Row]:
     yield row(Span(f" ! {visible(problem.title)}", "problem"))
     for text in (problem.message, problem.hint):
         for line in text.splitlines():
             yield from wrap(visible(line), width, "text", "   ")
-    for line in stderr[-_STDERR:]:
-        yield row(Span(f"   {line}", "muted"))
 
 
 def _busy(state: State, now: float) -> Row:
     seconds = max(0.0, now - state.since)
     return row(
-        Span(f" {visible(state.activity)}", "busy"),
-        Span(f"  {seconds:.0f} s", "busy"),
-        Span("   ctrl+c stops it", "muted"),
+        Span(f" {seconds:.0f} s  ", "busy"),
+        Span(visible(state.activity), "busy"),
+        right=[Span("ctrl+c stops it ", "muted")],
     )
 
 

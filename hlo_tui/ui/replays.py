@@ -13,6 +13,7 @@ from hlo_tui.ui.wantedstops import WantedStops
 
 if TYPE_CHECKING:
     from hlo_tui.replay.executions import Execution
+    from hlo_tui.replay.reproducer import Crash
     from hlo_tui.replay.session import Options, State, Stop
     from hlo_tui.replay.stopspec import StopSpec
 
@@ -27,6 +28,9 @@ class AnySession(Protocol):
 
     @property
     def state(self) -> State: ...
+    @property
+    def crash(self) -> Crash | None: ...
+    def save_crash(self, target: Path, then: Callable[[dict[str, Any]], None]) -> None: ...
     def start(self) -> None: ...
     def move(self, how: str, backward: bool = False, target: tuple[str, str] | None = None) -> None: ...
     def run_until(self, spec: StopSpec, backward: bool = False, begin: bool = False) -> None: ...
@@ -108,6 +112,11 @@ class Replays:
         """On how many devices it runs."""
         start = self.state.start if self.state is not None else None
         return int(start.get("devices") or 1) if start is not None else 1
+
+    @property
+    def crashed(self) -> bool:
+        """Whether XLA ended the engine, and what it died of can be saved."""
+        return self.session is not None and self.session.crash is not None
 
     @property
     def grain(self) -> str:

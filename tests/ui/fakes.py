@@ -87,6 +87,7 @@ class FakeSession:
         self.calls: list[tuple[Any, ...]] = []
         self.at = -1
         self.closed = False
+        self.crash: Any = None
         type(self).made.append(self)
 
     def tell(self, **changes: Any) -> None:
@@ -122,6 +123,10 @@ class FakeSession:
         self.at = 1 if spec.kind == "first" else self.at
         self.tell(said="")
         self.finish(-1 if backward else 1)
+
+    def save_crash(self, target: Any, then: Any) -> None:
+        self.calls.append(("save_crash", str(target)))
+        then({"path": str(target), "files": ["run.py"], "again": "signal 6 (SIGABRT)"})
 
     def start(self) -> None:
         self.calls.append(("start",))

@@ -289,6 +289,13 @@ async def test_a_dead_worker_is_told_with_its_last_words(dump):
         )
         FakeSession.made[0].tell(status="dead", problem=problem, stderr=("F0000 check failed",))
         await app.sees("! the engine died", "SIGABRT", "starts it again", "F0000 check failed")
+        assert "saves what XLA died of" not in app.text
+        FakeSession.made[0].crash = object()
+        FakeSession.made[0].tell()
+        await app.sees("then enter here saves what XLA died of")
+        await app.press("4", "home", "enter", "enter")
+        await app.sees("its run.py ended with signal 6 (SIGABRT) when it was tried")
+        assert FakeSession.made[0].calls[-1] == ("save_crash", "hlo-tui-crash.zip")
         await app.press("c")
         await app.sees("stop 2")
 
