@@ -175,3 +175,32 @@ def _candidates(opcode: str, shape: str, dtype: str, op_name: str, tag: str) -> 
         return rf"(?<![\w.\-%])(?:{'|'.join(names)})\s*\(".encode()
     letters = dtype or shape.partition("[")[0].strip().replace("*", "")
     return rf"{re.escape(letters)}".encode() + rb"\[" if letters else _ANY_INSTRUCTION
+
+
+WORDS = "op:dot, shape:[8,*], dtype:bf16, bytes:>1MB, name:OP_NAME, tag:KEY, stage:all"
+_FILTERS = {
+    "op": "opcode", "shape": "shape", "dtype": "dtype", "bytes": "size", "name": "op_name", "tag": "tag",
+}  # fmt: skip
+
+
+def parse_words(text: str) -> tuple[Query, str]:
+    """Read a query from one line: words with a filter's name before a colon, the rest is the pattern.
+
+    Returns:
+        The query, and which stages are meant, "" where the line does not say it.
+
+    Raises:
+        HloTuiError: as `make_query`.
+    """
+    given: dict[str, str] = {}
+    stage = ""
+    rest = []
+    for word in text.split(" "):
+        name, colon, value = word.partition(":")
+        if colon and value and name == "stage":
+            stage = value
+        elif colon and value and name in _FILTERS:
+            given[_FILTERS[name]] = value
+        else:
+            rest.append(word)
+    return make_query(" ".join(rest).strip(), **given), stage

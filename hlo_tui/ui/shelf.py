@@ -12,6 +12,7 @@ from hlo_tui.dump.listing import Group, arrange
 from hlo_tui.dump.modules import Module, ModuleKey, Stage
 from hlo_tui.hlo.attributes import split_top
 from hlo_tui.hlo.header import parse_header
+from hlo_tui.hlo.ownership import is_own
 from hlo_tui.hlo.visible import visible
 
 # Bytes of a module that are looked at before somebody opens it.
@@ -28,11 +29,13 @@ class Peek:
         tags: how many operations are tagged to stop at.
         more: whether there is text that was not looked at.
         arguments: the types of the entry's parameters.
+        own: whether it is a function of the person's own program, as far as the text says it.
     """
 
     tags: int = 0
     more: bool = False
     arguments: tuple[str, ...] = ()
+    own: bool = False
 
 
 def peek(head: bytes, size: int) -> Peek:
@@ -41,7 +44,7 @@ def peek(head: bytes, size: int) -> Peek:
     for match in _TAG.finditer(head):
         value = match[1] if match[1] is not None else match[2]
         tags += value.strip().lower() not in _OFF
-    return Peek(tags, size > len(head), _arguments(head))
+    return Peek(tags, size > len(head), _arguments(head), is_own(head))
 
 
 def _arguments(head: bytes) -> tuple[str, ...]:
@@ -136,9 +139,13 @@ def shelve(catalog: Catalog, peeks: Mapping[ModuleKey, Peek]) -> Shelf:
     """Put a catalog in the order in which it is read."""
     modules = catalog.modules
     groups, small = arrange(modules)
-    tagged = {module.key for module in small if (found := peeks.get(module.key)) is not None and found.tags}
+    tagged = {
+        module.key
+        for module in small
+        if (found := peeks.get(module.key)) is not None and (found.tags or found.own)
+    }
     if tagged:
-        # A tagged module is what somebody looks for, however small it is.
+        # What is tagged, or a function of the person's own, is what somebody looks for, however small it is.
         extra, _ = arrange(module for module in small if module.key in tagged)
         groups += extra if extra else [Group(m.name, (m,)) for m in small if m.key in tagged]
         small = [module for module in small if module.key not in tagged]

@@ -48,11 +48,29 @@ class TreeView:
         unfolded: nodes whose children are shown.
         filter: words that all have to be in a name; empty shows everything.
         shown: the place that the code shows.
+        order: one of `ORDERS`.
     """
 
     unfolded: AbstractSet[Node] = frozenset()
     filter: str = ""
     shown: Place | None = None
+    order: str = "first"
+
+
+# How the modules can stand, and what that is called.
+ORDERS = {
+    "first": "tagged ones first, then the biggest", "newest": "the newest first",
+    "recompiled": "the most recompiled first", "name": "by name",
+}  # fmt: skip
+
+
+def ordered(groups: Iterable[Group], order: str) -> list[Group]:
+    """Groups of modules in an order that was asked for; equal ones as they were."""
+    if order == "newest":
+        return sorted(groups, key=lambda group: -group.mtime_ns)
+    if order == "recompiled":
+        return sorted(groups, key=lambda group: -len(group.modules))
+    return sorted(groups, key=lambda group: group.name) if order == "name" else list(groups)
 
 
 def clock(mtime_ns: int, now: float | None = None) -> str:
@@ -143,7 +161,7 @@ def build(shelf: Shelf, view: TreeView, width: int) -> list[Row]:
     rows: list[Row] = []
     add = rows.append
     words = view.filter.lower().split()
-    for group in shelf.groups:
+    for group in ordered(shelf.groups, view.order):
         rows += _group(shelf, group, view, words, width)
     if shelf.small:
         matching = [m for m in shelf.small if not words or _matches(m, words)]

@@ -1,0 +1,332 @@
+"""The graph around an instruction, drawn and walked through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from hlo_tui.errors import HloTuiError
+from hlo_tui.graph.drawing import Drawing, draw
+from hlo_tui.graph.pictures import FORMS, picture
+from hlo_tui.graph.report import summary
+from hlo_tui.graph.wiring import Key, Wiring, between, find_key, fusions, neighbourhood
+from hlo_tui.hlo.module import Module
+from hlo_tui.hlo.visible import visible
+from hlo_tui.ui.glyphs import STANDING
+from hlo_tui.ui.panel import keys_of
+from hlo_tui.ui.passes.screen import TaskPanel
+from hlo_tui.ui.passes.subject import leave_for
+from hlo_tui.ui.rows import Row, Span, row
+from hlo_tui.ui.rowsview import RowsView
+
+if TYPE_CHECKING:
+    from hlo_tui.ui.base import BaseApp
+    from hlo_tui.ui.opened import Want
+    from hlo_tui.ui.paint import Paint
+    from hlo_tui.ui.tasks import Task
+
+KIND = "graph"
+_WIDEST = 12
+# Columns that stay visible beside the instruction under the cursor.
+_MARGIN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is drawn.
+
+    Attributes:
+        key: around which instruction.
+        end: the other one, where all ways between two are drawn.
+        width: how many uses away.
+        opened: the fusions that are open.
+    """
+
+    key: Key
+    end: Key | None = None
+    width: int = 2
+    opened: frozenset[Key] = frozenset()
+
+
+class GraphView(RowsView):
+    """Rows of a drawing: the arrow keys walk through the graph instead of from row to row."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "walk('up')", show=False),
+        Binding("down,j", "walk('down')", show=False),
+        Binding("left,h", "walk('left')", show=False),
+        Binding("right,l", "walk('right')", show=False),
+        Binding("enter", "walk('code')", show=False),
+    ]
+
+    class Walked(Message):
+        """A step was taken: "up", "down", "left" or "right", or "code" for one into the code."""
+
+        def __init__(self, way: str) -> None:
+            super().__init__()
+            self.way = way
+
+    def __init__(self, paint: Paint) -> None:
+        super().__init__(paint, id="graph-rows")
+
+    def action_walk(self, way: str) -> None:
+        """Take a step."""
+        self.post_message(self.Walked(way))
+
+    def reveal(self, place: int) -> None:
+        """Scroll so that a row can be seen, with one beside it."""
+        top, height = self.scroll_offset.y, max(1, self.size.height)
+        if place <= top:
+            self.scroll_to(y=max(0, place - 1), animate=False)
+        elif place >= top + height - 1:
+            self.scroll_to(y=place - height + 2, animate=False)
+
+
+class GraphScreen(TaskPanel):
+    """One graph."""
+
+    PANEL = "graph"
+    BINDINGS: ClassVar[list[BindingType]] = keys_of("graph")
+
+    def __init__(self, app: BaseApp, module: Module, want: Want, key: Key) -> None:
+        super().__init__(app, f"Graph around %{key[1]}")
+        self.rows = self._view_rows = GraphView(app.paint)
+        self._module = module
+        self._want = want
+        self._view = View(key)
+        self._before: list[View] = []
+        self._at: Key | None = None
+        self._left = 0
+
+    # What is drawn.
+
+    def start(self) -> Task:
+        """Find out what belongs into it, and lay it out."""
+        view, module, ascii_only = self._view, self._module, self.owner.paint.ascii_only
+
+        def job(task: Task) -> None:
+            task.say("drawing")
+            task.found.append(drawing_of(module, view, ascii_only))
+
+        return self.owner.tasks.start(KIND, (self._want, view), job)
+
+    @property
+    def drawing(self) -> Drawing | None:
+        """The drawing, None while it is being made."""
+        return self.work.found[0] if self.work is not None and self.work.found else None
+
+    @property
+    def at(self) -> Key | None:
+        """The instruction under the cursor."""
+        drawing = self.drawing
+        if drawing is None:
+            return None
+        return self._at if self._at in drawing.places else drawing.graph.focus
+
+    def change(self, view: View, keep: bool = True, at: Key | None = None) -> None:
+        """Draw something else; the cursor goes to an instruction, or stays where it is as far as that is drawn."""
+        self._at = at or self.at
+        if keep and view != self._view:
+            self._before.append(self._view)
+        self._view = view
+        words = f" to %{view.end[1]}" if view.end is not None else f", {view.width} away"
+        self.heading = visible(f"Graph around %{view.key[1]}{words}")
+        self.work = self.start()
+
+    def lines(self, width: int) -> Sequence[Row]:
+        """The drawing, moved so that the cursor can be seen."""
+        drawing, at = self.drawing, self.at
+        if drawing is None or at is None:
+            return (
+                [] if self.work is None or self.work.problem is not None else [row(Span(" drawing", "busy"))]
+            )
+        place = drawing.places[at]
+        self._left = max(0, min(self._left, place.column - _MARGIN))
+        if place.column + place.width + _MARGIN > self._left + width:
+            self._left = max(0, min(place.column - _MARGIN, place.column + place.width + _MARGIN - width))
+        rows = [_drawn(drawing, at, number, self._left, width) for number in range(len(drawing.rows))]
+        return [*rows, row(), row(Span(f" {summary(drawing.graph)}", "muted"))]
+
+    def columns(self, width: int) -> Row:  # noqa: ARG002
+        """What the cursor is on."""
+        drawing, at = self.drawing, self.at
+        if drawing is None or at is None:
+            return Row()
+        node = drawing.graph.nodes[at]
+        return row(
+            Span(f" %{visible(node.name)}", "definition"), Span(f"  {visible(node.opcode)}", "opcode"),
+            Span(f"  {visible(node.shape)}", "shape"),
+            right=[Span(f"{visible(at[0])}  line {node.line + 1:,} ", "muted")],
+        )  # fmt: skip
+
+    def task_changed(self, task: Task) -> None:
+        """The drawing is there."""
+        super().task_changed(task)
+        self._follow()
+
+    # What the keys do.
+
+    def on_graph_view_walked(self, message: GraphView.Walked) -> None:
+        """Walk; where nothing is drawn in that direction, say what there is."""
+        message.stop()
+        drawing, at = self.drawing, self.at
+        if drawing is None or at is None:
+            return
+        self.notice = ""
+        if message.way == "code":
+            self.action_panel("graph_code")
+            return
+        found = drawing.step(at, message.way)
+        if found is not None:
+            self._at = found
+        elif message.way in ("up", "down"):
+            node = drawing.graph.nodes[at]
+            hidden = node.hidden_operands if message.way == "up" else node.hidden_users
+            what = "operands" if message.way == "up" else "users"
+            self.notice = (
+                f"{hidden} {what} are not drawn: f draws around this one" if hidden else f"no {what}"
+            )
+        self.show()
+        self._follow()
+
+    def do(self, identity: str) -> None:
+        """Carry out a command."""
+        at, view = self.at, self._view
+        if identity in ("graph_go", "graph_ways", "graph_save"):
+            self._ask(identity)
+        elif identity == "graph_back" and self._before:
+            self.change(self._before.pop(), keep=False)
+        elif identity == "graph_wider":
+            self.change(replace(view, width=min(_WIDEST, view.width + 1), end=None))
+        elif identity == "graph_narrower":
+            self.change(replace(view, width=max(0, view.width - 1), end=None))
+        elif at is not None and identity == "graph_center":
+            self.change(replace(view, key=at, end=None))
+        elif at is not None and identity == "graph_open":
+            self._turn(at)
+        elif identity == "graph_open_all":
+            self._turn_all()
+        elif at is not None and identity == "graph_code":
+            self._to_code(at)
+        else:
+            super().do(identity)
+
+    def chosen(self, key: object) -> None:
+        """Enter goes to the code wherever the cursor is."""
+
+    def answered(self, purpose: str, text: str) -> None:
+        """Take a name or a path."""
+        if not text:
+            return
+        if purpose == "graph_save":
+            self._save(Path(text).expanduser())
+        elif purpose == "graph_go":
+            self.change(replace(self._view, key=find_key(self._module, text), end=None))
+        elif purpose == "graph_ways":
+            at = self.at or self._view.key
+            self.change(replace(self._view, key=at, end=find_key(self._module, text)))
+
+    def _ask(self, identity: str) -> None:
+        hints = {
+            "graph_go": "the name of an instruction, or COMPUTATION/NAME",
+            "graph_ways": "the name of the instruction to come to",
+            "graph_save": f"where to: a file that ends in .{', .'.join(FORMS)}",
+        }
+        value = f"{self._view.key[1]}.svg" if identity == "graph_save" else ""
+        self.ask(identity, hints[identity], value)
+
+    def _turn(self, at: Key) -> None:
+        """Open the fusion under the cursor, or close the one that it is in."""
+        view = self._view
+        around = {k for k in view.opened for c in Wiring(self._module).instruction(k).called if c == at[0]}
+        drawing = self.drawing
+        if around:
+            closed = min(around)
+            key = closed if view.key[0] == at[0] else view.key
+            self.change(replace(view, key=key, opened=view.opened - around), at=closed)
+        elif drawing is not None and drawing.graph.nodes[at].foldable:
+            self.change(replace(view, opened=view.opened | {at}))
+        else:
+            raise HloTuiError("This is no fusion", "", "O opens all that are drawn.")
+
+    def _turn_all(self) -> None:
+        drawing = self.drawing
+        closed = fusions(drawing.graph) if drawing is not None else frozenset()
+        self.change(replace(self._view, opened=self._view.opened | closed if closed else frozenset()))
+
+    def _to_code(self, at: Key) -> None:
+        want = replace(self._want, computation=at[0], instruction=at[1], line=-1, beside=None)
+        leave_for(self.owner, want)
+
+    def _save(self, path: Path) -> None:
+        drawing = self.drawing
+        if drawing is None:
+            raise HloTuiError("Nothing is drawn yet")
+        outside(self.owner, path)
+        wiring = Wiring(self._module, self._view.opened)
+        data = picture(
+            drawing.graph, wiring, f"{self._module.name}: {self._view.key[1]}", path.suffix.lower()[1:]
+        )
+        try:
+            path.write_bytes(data)
+        except OSError as error:
+            raise HloTuiError("Not written", f"{path}: {error.strerror}") from error
+        self.notice = f"written: {visible(str(path))}, {len(data):,} bytes"
+
+    def _follow(self) -> None:
+        drawing, at = self.drawing, self.at
+        if drawing is not None and at is not None:
+            self._view_rows.reveal(drawing.places[at].row)
+
+
+def drawing_of(module: Module, view: View, ascii_only: bool) -> Drawing:
+    """Draw a view.
+
+    Raises:
+        HloTuiError: an instruction of it is not there, or no way leads from one to the other.
+    """
+    wiring = Wiring(module, view.opened)
+    if view.end is not None:
+        return draw(between(wiring, view.key, view.end), ascii_only=ascii_only)
+    return draw(neighbourhood(wiring, view.key, view.width), ascii_only=ascii_only)
+
+
+def outside(app: BaseApp, path: Path) -> None:
+    """Refuse to write into the directory that is watched.
+
+    Raises:
+        HloTuiError: the path is inside of it.
+    """
+    root = app.desk.watch.path_of("")
+    watched = root if app.desk.watch.is_directory else root.parent
+    if path.resolve().is_relative_to(watched.resolve()):
+        raise HloTuiError("Not written", f"inside the watched directory: {path}")
+
+
+def _drawn(drawing: Drawing, at: Key, number: int, left: int, width: int) -> Row:
+    """A row of the drawing from column `left` on, its instructions in their roles; one column is free before it."""
+    text = f" {drawing.rows[number][left : left + max(0, width - 1)]}"
+    places = sorted(
+        (p.column - left + 1, p.width, key) for key, p in drawing.places.items() if p.row == number
+    )
+    spans: list[Span] = []
+    done = 0
+    for column, size, key in places:
+        begin, end = max(0, column), min(len(text), column + size)
+        if begin >= end:
+            continue
+        between_them = text[done:begin]
+        if key == at and between_them:
+            spans += [Span(between_them[:-1], "muted"), Span(STANDING, "standing")]
+        else:
+            spans.append(Span(between_them, "muted"))
+        named = key in (drawing.graph.focus, drawing.graph.end)
+        spans.append(Span(text[begin:end], "cursor" if key == at else "accent" if named else "text"))
+        done = end
+    spans.append(Span(text[done:], "muted"))
+    return Row(tuple(spans))
