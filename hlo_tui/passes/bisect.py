@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +25,8 @@ NOT_COMPARED = "could not be compared"
 OTHER = "other dump"
 _DEVICES = re.compile(rb"\b(?:num_partitions|replica_count)=(\d{1,6})\b")
 _HEADER = 1 << 18
+# Seconds that stages between the ends may take in any case, where the ends agree.
+_PATIENCE = 10.0
 
 Json = dict[str, Any]
 
@@ -131,6 +134,7 @@ class Bisection:
         self._differences: dict[int, Json] = {}
         self._measure = ""
         self._other_processor = ""
+        self._begun = time.monotonic()
         self.verdict = Verdict()
 
     def run(self) -> Verdict:
@@ -298,14 +302,16 @@ class Bisection:
             return
         if last is None:
             last = first
-        if differs and self._other_processor:
-            # The library's results are the processor's: only what differs on this one is the compiler's.
+        # A library's results are the processor's: then only what differs on this one is the compiler's.
+        elsewhere = differs and bool(self._other_processor)
+        if (differs and not elsewhere) or self._whole(last):
+            self._codegen(last)
+            self._look_between(first, last)
+        elif elsewhere:
+            found.against = "whole"
             found.not_checked.append(
                 f"the recorded result is another one, as may be: {self._other_processor}"
             )
-            differs, found.against = False, ""
-        if differs or self._whole(last):
-            self._codegen(last)
 
     def _last(self, first: int) -> int | None:
         """The last stage that can be run and compared; None where that is the first."""
@@ -379,6 +385,23 @@ class Bisection:
             found.not_checked.append(
                 f"none of {answer['looked_at']} fusions differs from its instructions on this machine: "
                 "the fault is between them, or in what another compiler or device made"
+            )
+
+    def _look_between(self, first: int, last: int) -> None:
+        """Run stages between the two ends too, as many as a search would have, and no longer than it took so far: two
+        faults may undo one another."""
+        count = self.most - self.verdict.replays
+        now = time.monotonic()
+        until = now + max(_PATIENCE, now - self._begun)
+        places = {first + (last - first) * (n + 1) // (count + 1) for n in range(count)}
+        for at in sorted(places - self._states.keys()):
+            if time.monotonic() > until:
+                return
+            if self._judge(at) != DIFFERS:
+                continue
+            label = self._stages[at].label
+            self.verdict.not_checked.append(
+                f"{label} differs, and the last stage does not: a pass before it and one after it may both be wrong"
             )
 
 

@@ -160,7 +160,10 @@ def exonerated(verdict: Verdict) -> list[str]:
     if verdict.verdict == PASS and len(equal) > 1:
         lines.append(f"the passes up to {equal[-1]} are cleared: they change no value")
     if verdict.verdict != PASS and len(equal) > 1:
-        lines.append(f"the passes up to {equal[-1]} are cleared: together they change no value")
+        lines.append(
+            f"the passes up to {equal[-1]} are cleared: together they change no value "
+            f"({count_text(len(equal), 'stage')} were run and agree)"
+        )
     if differing:
         lines.append(f"it differs at {count_text(len(differing), 'stage')} that were run after it")
     return lines
