@@ -298,6 +298,7 @@ def _cost_commands(commands: Any) -> None:
         "module", nargs="?", metavar="MODULE", help="of a dump: a module's name, or #NUMBER; or a second file"
     )
     memory.add_argument("--against", type=Path, metavar="PATH", help="compare with this dump or report")
+    memory.add_argument("--at", metavar="PLACE", help="at this instruction or place of the schedule, not at the peak")
     memory.add_argument("--member", help="which module, where a file holds several")
     memory.add_argument("--top", type=int, metavar="N", help="how many values to show")
     memory.add_argument("--json", action="store_true", help="one JSON document")
@@ -311,6 +312,7 @@ def _cost_commands(commands: Any) -> None:
     )
     cost.add_argument("path", type=Path, metavar="PATH")
     cost.add_argument("module", nargs="?", metavar="MODULE", help="of a dump: a module's name, or #NUMBER")
+    cost.add_argument("--by", choices=("operations", "bytes"), default="operations", help="which come first")
     cost.add_argument("--stage", metavar="TEXT", help="the stage whose label has this text")
     cost.add_argument("--member", help="which module, where a file holds several")
     cost.add_argument("--top", type=int, metavar="N", help="how many instructions to show")

@@ -22,6 +22,11 @@ def memory(parsed: argparse.Namespace) -> int:
         top = parsed.top or 20
         print(json.dumps(comparing.to_json(found)) if parsed.json else comparing.to_text(found, top))
         return int(not found.equal)
+    if parsed.at is not None:
+        place = telling.place_of(report, parsed.at)
+        text = json.dumps(telling.moment_json(report, place, parsed.top)) if parsed.json else ""
+        print(text or telling.moment_text(report, place, parsed.top or 20))
+        return 0
     if parsed.json:
         told = telling.to_json(report, parsed.top)
         if modules:
@@ -67,8 +72,10 @@ def cost(parsed: argparse.Namespace) -> int:
 
     module, title = _module(parsed.path, parsed.module, parsed.member, parsed.stage)
     report = cost_of(module, title)
+    if parsed.by == "bytes":
+        report.lines.sort(key=lambda line: -line.total.bytes)
     text = json.dumps(telling.to_json(report, parsed.top)) if parsed.json else ""
-    print(text or telling.to_text(report, parsed.top or 20))
+    print(text or telling.to_text(report, parsed.top or 20, parsed.by))
     return 0
 
 

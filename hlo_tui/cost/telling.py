@@ -93,12 +93,12 @@ def cost_words(cost: Cost) -> str:
     return ", ".join([*parts, bytes_text(cost.bytes)])
 
 
-def to_text(report: CostReport, top: int = _ROWS) -> str:
-    """The report for people, safe for a terminal."""
+def to_text(report: CostReport, top: int = _ROWS, by: str = "operations") -> str:
+    """The report for people, safe for a terminal; `by` is what its lines are ordered by."""
     rows = [report.title, f"total     {cost_words(report.total)}{_intensity(report.total)}"]
     if report.once != report.total:
         rows.append(f"XLA says  {cost_words(report.once)}, which is each loop for one iteration")
-    rows += ["", "the most operations first", *_lines(report, top)]
+    rows += ["", f"the most {by} first", *_lines(report, top)]
     rows += ["", "by opcode", *_opcodes(report)]
     scopes = list(_scopes(report))
     rows += ["", "operations by scope of the op_name", *scopes] if len(scopes) > 1 else []

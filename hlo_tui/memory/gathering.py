@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -16,10 +16,11 @@ from hlo_tui.dump.modules import Module as DumpedModule
 from hlo_tui.dump.modules import Stage
 from hlo_tui.dump.opening import READABLE, path_of
 from hlo_tui.errors import HloTuiError
+from hlo_tui.hlo import kinds
 from hlo_tui.hlo.loading import is_proto, open_bytes, open_document, read_proto
 from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.schema import hlo_pb2 as pb
-from hlo_tui.hlo.source import FileSource, Source, SpanSource
+from hlo_tui.hlo.source import BytesSource, FileSource, Source, SpanSource
 from hlo_tui.hlo.visible import visible
 from hlo_tui.memory import building, usage_report
 from hlo_tui.memory.assignment import Assignment
@@ -40,6 +41,16 @@ ASSIGNMENT, VALUES, RANGES, USAGE = (
 KINDS = (ASSIGNMENT, VALUES, RANGES, USAGE)
 _BLOCK = 1 << 20
 _LONGEST_LINE = 1 << 20
+_LONGEST_STREAM = 1 << 28
+# One of these is in every text that says something of memory.
+_MARKS = (
+    b"allocation ", b"HloLiveRange", b"Total bytes", b"cumulative_size;", b"ut of memory", b"Largest program",
+    b"Peak buffers", b" usage >=", b" requirement ", b"Unpadded size", b"XLA label", b"XLA Label",
+    b"Entry Parameter Subshape", b"BufferAssignment", b"and limit ", b"Size: ",
+)  # fmt: skip
+_LONGEST_MARK = 100
+_HEAD = 1 << 16
+_KNOWN = ("a buffer assignment", "a memory usage report", "a list of live ranges")
 _FORMS = (".txt", ".hlo.pb", ".hlo.pb.gz")
 
 
@@ -155,7 +166,7 @@ def of_file(path: Path, member: str | None = None, stop: Stop = lambda: False) -
     if found is not None:
         return _report(found, stop)
     source = open_bytes(path)
-    report = _of_usage_proto(source, path.name) or of_lines(lines_of(source), path.name)
+    report = _of_usage_proto(source, path.name) or of_source(source, path.name)
     if report is not None:
         return report
     alone = Found(path.name, code=str(path), text=lambda: _scanned(path, member))
@@ -200,32 +211,53 @@ def _text_opener(path: Path) -> Callable[[], Module]:
     return lambda: _scanned(path, None)
 
 
-def of_lines(lines: Iterable[str], name: str) -> Report | None:
+def of_source(source: Source, name: str) -> Report | None:
     """The report in a text, whatever it is of: an assignment, live ranges, a usage report, or a message that was
-    pasted; None where it is none of these."""
-    text = list(lines)
-    assignment, ranges = read_assignment(text), read_live_ranges(text)
+    pasted; None where it is none of these. A text of any length is read line by line."""
+    if not _has_marks(source):
+        return None
+    assignment, ranges = read_assignment(lines_of(source)), read_live_ranges(lines_of(source))
     if assignment.allocations or ranges is not None:
-        sources = _sources(assignment, ranges, None, None)
+        sources = _sources(assignment if assignment.allocations else None, ranges, None, None)
         material = Material(name, sources, assignment if assignment.allocations else None, ranges)
         return building.from_material(material)
-    spaces = usage_report.read_usage(text)
+    spaces = usage_report.read_usage(lines_of(source))
     if spaces:
         return building.from_usage(name, spaces, "a memory usage report")
-    pasted = read_pasted(text)
+    pasted = read_pasted(lines_of(source))
     return None if pasted.is_empty else building.from_pasted(name, pasted)
 
 
-def of_stream(stream: BinaryIO, most: int = 1 << 30) -> Report:
+def _has_marks(source: Source) -> bool:
+    """Whether any words of such a text are in it; most texts that are asked about have none, and are long."""
+    if kinds.sniff(source.read(0, _HEAD)) not in (kinds.TEXT, kinds.UNKNOWN_TEXT, *_KNOWN):
+        return False
+    offset = 0
+    before = b""
+    while block := source.read(offset, _BLOCK):
+        offset += len(block)
+        block = before + block
+        if any(mark in block for mark in _MARKS):
+            return True
+        before = block[-_LONGEST_MARK:]
+    return False
+
+
+def of_stream(stream: BinaryIO) -> Report:
     """The report in what is typed, pasted or piped in.
 
     Raises:
-        HloTuiError: there is nothing about memory in it.
+        HloTuiError: there is nothing about memory in it, or it is too long to be kept.
     """
-    data = stream.read(most)
-    report = of_lines(data.decode("utf-8", "replace").split("\n"), "standard input")
+    name = "standard input"
+    data = stream.read(_LONGEST_STREAM + 1)
+    if len(data) > _LONGEST_STREAM:
+        raise HloTuiError(
+            "this is too long", f"{name}: more than {_LONGEST_STREAM:,} bytes", "Give the file's name."
+        )
+    report = of_source(BytesSource(data, name), name)
     if report is None:
-        raise nothing_found("standard input")
+        raise nothing_found(name)
     return report
 
 

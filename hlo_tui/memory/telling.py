@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.amounts import bytes_text
 from hlo_tui.hlo.scopes import Scope, summed, walk
 from hlo_tui.hlo.visible import visible
@@ -53,6 +55,52 @@ def to_json(report: Report, top: int | None = None) -> dict[str, Any]:
         ),
         "notes": list(report.notes),
     }
+
+
+def moment_json(report: Report, place: int, top: int | None = None) -> dict[str, Any]:
+    """What is in use at one place of the schedule, as plain data."""
+    line = report.timeline
+    owners = report.at(place, top if top is not None else sys.maxsize)
+    return {
+        "module": report.title,
+        "at": place,
+        "instruction": line.sequence[place] if line is not None else None,
+        "bytes": line.live[place] if line is not None else report.peak,
+        "owners": [_owner_json(owner) for owner in owners],
+    }
+
+
+def moment_text(report: Report, place: int, top: int = _ROWS) -> str:
+    """The same for people."""
+    line = report.timeline
+    owners = report.at(place, top)
+    whole = line.live[place] if line is not None else report.peak
+    name = f" of {len(line.sequence):,} %{line.sequence[place]}" if line is not None else ""
+    rows = [report.title, f"at {place:,}{name}   {_size(report, whole or 0)}", ""]
+    rows += _table(owners, whole or 1)
+    return "\n".join(visible(row.rstrip()) for row in rows)
+
+
+def place_of(report: Report, wanted: str) -> int:
+    """The place in the schedule that a person means by a number or an instruction's name.
+
+    Raises:
+        HloTuiError: there is none, or no schedule is known.
+    """
+    line = report.timeline
+    if line is None:
+        raise HloTuiError(
+            "no schedule is known here", visible(report.title), "it takes live ranges, or the module"
+        )
+    name = wanted.lstrip("%")
+    if name in line.sequence:
+        return line.sequence.index(name)
+    if name.isascii() and name.isdigit() and len(name) < 10 and int(name) < len(line.sequence):
+        return int(name)
+    last = len(line.sequence) - 1
+    raise HloTuiError(
+        f"no place {visible(wanted)!r}", visible(report.title), f"give an instruction, or 0 to {last:,}"
+    )
 
 
 def _owner_json(owner: Owner) -> dict[str, Any]:
@@ -182,12 +230,18 @@ def _owners(report: Report, top: int) -> Iterator[str]:
     if not report.owners:
         yield "no value is listed"
         return
-    shown = report.owners[:top]
     whole = report.peak or sum(owner.size for owner in report.owners) or 1
+    yield "in use at the peak, the largest first" if report.peak is not None else "the largest first"
+    yield from _table(report.owners[:top], whole)
+    left = report.owners[top:]
+    if left:
+        yield f"{bytes_text(sum(owner.size for owner in left)):>10}        in {len(left):,} more; --top shows more"
+
+
+def _table(shown: Sequence[Owner], whole: int) -> Iterator[str]:
     names = [_cut(name_words(owner), 36) for owner in shown]
     places = [_cut(place_words(owner) if owner.file else "", 30) for owner in shown]
-    widths = max(map(len, names)), max(map(len, places))
-    yield "in use at the peak, the largest first" if report.peak is not None else "the largest first"
+    widths = max(map(len, names), default=0), max(map(len, places), default=0)
     for owner, name, place in zip(shown, names, places, strict=True):
         share = f"{100 * owner.size / whole:4.1f}%"
         shape = _cut(owner.shape.partition("{")[0] if not owner.shape.startswith("(") else owner.shape, 28)
@@ -195,9 +249,6 @@ def _owners(report: Report, top: int) -> Iterator[str]:
         for words in (owner.op_name, owner.why):
             if words:
                 yield f"{'':18}{_cut(words, 100)}"
-    left = report.owners[top:]
-    if left:
-        yield f"{bytes_text(sum(owner.size for owner in left)):>10}        in {len(left):,} more; --top shows more"
 
 
 def _scopes(report: Report) -> Iterator[str]:
