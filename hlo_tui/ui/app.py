@@ -16,6 +16,7 @@ from hlo_tui.ui.codetext import CodeText
 from hlo_tui.ui.codeview import CodeView
 from hlo_tui.ui.handlers import answer
 from hlo_tui.ui.messages import (
+    Counted,
     Head,
     Inspected,
     Located,
@@ -109,7 +110,7 @@ class HloTuiApp(BaseApp):
         elif desk.follow and before is not None and desk.replays.state is None:
             newest = news.shelf.newest(before)
             place = place_of(news.shelf, Node("module", newest.key)) if newest is not None else None
-            if place is not None:
+            if place is not None and (desk.wanted is None or desk.wanted.place != place):
                 self.open(desk.want(place))
         for panel in self._panels():
             panel.shelved()
@@ -272,7 +273,26 @@ class HloTuiApp(BaseApp):
             self.say(f"not found: {visible(desk.answers.get('search', [''])[-1])}")
             return
         self.jump(message.line)
-        self.say("the search began anew at the other end" if message.wrapped else "")
+        desk.wrapped = message.wrapped
+        self._say_match(message.line)
+
+    def on_counted(self, message: Counted) -> None:
+        """Say which match this is."""
+        desk, opened = self.desk, self.desk.opened
+        if opened is not None and message.matches.number == opened.number:
+            desk.matches = message.matches
+            self._say_match(self.main.code.line)
+
+    def _say_match(self, line: int) -> None:
+        """Say which of how many matches a line is; they are counted first, where they have not been."""
+        desk, opened, found = self.desk, self.desk.opened, self.desk.matches
+        words = "the search began anew at the other end" if desk.wrapped else ""
+        if opened is not None and desk.pattern is not None:
+            if found is None or found.pattern != desk.pattern or found.number != opened.number:
+                self.reader.count(opened, desk.pattern)
+            elif place := found.words(line):
+                words = f"match {place}" + (f"; {words}" if words else "")
+        self.say(words)
 
     def on_prompt_answered(self, message: Prompt.Answered) -> None:
         """Take an answer."""
@@ -281,6 +301,10 @@ class HloTuiApp(BaseApp):
         if text is not None:
             self.desk.answered(message.purpose, text)
             self.attempt(lambda: answer(message.purpose)(self, text))
+            if message.purpose == "filter" and text.strip():
+                from hlo_tui.ui.arranging import open_only
+
+                open_only(self)
 
     def on_prompt_typed(self, message: Prompt.Typed) -> None:
         """Filter while the person types."""
@@ -331,6 +355,8 @@ class HloTuiApp(BaseApp):
                 self.mark(follow=moved)
             elif moved:
                 self.open(replace(replays.want, line=-1, computation="", instruction="", beside=None))
+        if replays.want is not None and desk.healthy(replays.want, state):
+            self.shown.tree()
         for panel in self._panels():
             panel.take(state)
         self._tick(state.status == "busy")

@@ -130,6 +130,14 @@ def _filter(app: BaseApp, text: str) -> None:
     app.shown.tree()
 
 
+def open_only(app: BaseApp) -> None:
+    """Open what the filter has left, where that is one module or one file."""
+    nodes = [key for key in app.main.modules.keys if isinstance(key, Node) and key.kind in ("module", "file")]
+    if len(nodes) == 1:
+        app.main.modules.put_cursor(nodes[0])
+        choose(app, nodes[0])
+
+
 def choose(app: BaseApp, key: Hashable) -> None:
     """What Enter does in a list: open, unfold, jump, or stand at a stop again."""
     if isinstance(key, Jump):

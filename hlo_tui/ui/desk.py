@@ -10,6 +10,7 @@ from hlo_tui.dump.words import count_text
 from hlo_tui.errors import HloTuiError
 from hlo_tui.ui.codetext import CodeText
 from hlo_tui.ui.commands import Situation
+from hlo_tui.ui.glyphs import BAD
 from hlo_tui.ui.marks import Marks
 from hlo_tui.ui.opened import Beside, Opened, Want
 from hlo_tui.ui.replays import Replays
@@ -23,7 +24,9 @@ _ANSWERS = 50
 
 if TYPE_CHECKING:
     from hlo_tui.dump.files import Stamp
+    from hlo_tui.replay.session import State
     from hlo_tui.replay.stopspec import StopSpec
+    from hlo_tui.ui.counting import Matches
     from hlo_tui.ui.inspection import Inspection
     from hlo_tui.ui.replayrows import ReplayView
 
@@ -45,6 +48,8 @@ class Desk:
         marks: the gutter.
         trail: where the cursor was.
         pattern: what was searched for.
+        matches: the lines of the open file that match it, once they are counted.
+        wrapped: whether the last search began anew at the other end.
         follow: whether new modules are opened as they come.
         changed: whether the open file was replaced.
         task: what the reader does, in words.
@@ -72,6 +77,8 @@ class Desk:
     marks: Marks = field(default_factory=Marks)
     trail: Trail = field(default_factory=Trail)
     pattern: re.Pattern[bytes] | None = None
+    matches: Matches | None = None
+    wrapped: bool = False
     follow: bool = False
     changed: bool = False
     task: str = ""
@@ -217,6 +224,16 @@ class Desk:
         key = self.wanted.place.module if self.wanted is not None else None
         module = self.shelf.module(key) if self.shelf is not None and key is not None else None
         return module is not None and bool(module.executions)
+
+    def healthy(self, want: Want, state: State) -> bool:
+        """Keep whether a replay has met a NaN or infinity, or came to its end without; whether that is news."""
+        from hlo_tui.ui.marks import health
+
+        key, found = want.place.module, health(state)
+        if key is None or not found or self.tree.health.get(key) in (found, BAD):
+            return False
+        self.tree = replace(self.tree, health={**self.tree.health, key: found})
+        return True
 
     def replay_view(self, now: float) -> ReplayView:
         """How the replay is to be shown."""

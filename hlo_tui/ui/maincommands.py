@@ -108,7 +108,7 @@ MAIN = (
             when("later", "there is no stage after this one"),
             help="Show the same place one stage or pass later."),
     Command("follow", ("w",), "follow", MODULES, always,
-            help="Open each new module as it appears, or stop doing so."),
+            help="Open each new module as it appears, and each that is written anew, or stop doing so."),
     Command("reload", ("r",), "reload", MODULES,
             when("changed", "the file on disk is the one that is shown"),
             help="Read the open file again after it was replaced."),

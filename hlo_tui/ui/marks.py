@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from hlo_tui.ui import glyphs
+
+if TYPE_CHECKING:
+    from hlo_tui.replay.session import State
 
 Json = dict[str, object]
 
@@ -81,3 +85,15 @@ def value_sign(summary: object) -> str:
 def _parts(summary: Json) -> Iterable[object]:
     parts = summary["tuple"]
     return parts if isinstance(parts, list) else ()
+
+
+def health(state: State) -> str:
+    """The sign of what a replay has met so far: a NaN or infinity; nothing of the kind up to the end; not known."""
+    seen = [stop.summary for stop in state.history] + [stop.summary for stop in state.log]
+    outputs = (state.end or {}).get("outputs") or []
+    signs = {value_sign(summary) for summary in (*seen, *outputs)}
+    if glyphs.BAD in signs:
+        return glyphs.BAD
+    if state.end is None:
+        return ""
+    return glyphs.UNKNOWN if glyphs.UNKNOWN in signs else glyphs.RAN

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from hlo_tui.errors import HloTuiError
     from hlo_tui.replay.session import State
     from hlo_tui.theme.theme import Theme
+    from hlo_tui.ui.counting import Matches
     from hlo_tui.ui.inspection import Inspection
     from hlo_tui.ui.marks import Marks
     from hlo_tui.ui.opened import Opened, Want
@@ -49,6 +50,16 @@ class Seen(Message):
         super().__init__()
         self.what = what
         self.result = result
+
+
+class Counted(Message):
+    """It is known which lines match what was searched for."""
+
+    def __init__(self, matches: Matches) -> None:
+        super().__init__()
+        self.matches = matches
+
+
 class Said(Message):
     """A thread has something to say to the person."""
 

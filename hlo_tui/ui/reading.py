@@ -19,6 +19,7 @@ from hlo_tui.hlo.members import several
 from hlo_tui.hlo.source import FileSource, Source
 from hlo_tui.hlo.visible import decode, visible
 from hlo_tui.ui.messages import (
+    Counted,
     Head,
     Inspected,
     Located,
@@ -41,7 +42,7 @@ _REPORT = 0.1
 _PAINT = 0.2
 _HEAD, _HEAD_LINES, _HEAD_COLUMNS = 1 << 16, 1000, 1 << 14
 # In this order: what a person waits for comes first.
-_ORDER = ("open", "locate", "search", "marks", "inspect")
+_ORDER = ("open", "locate", "search", "marks", "inspect", "count")
 
 T = TypeVar("T")
 Stop = Callable[[], bool]
@@ -110,6 +111,16 @@ class Reader:
 
         self._put("search", job)
 
+    def count(self, opened: Opened, pattern: re.Pattern[bytes]) -> None:
+        """Count the lines that match."""
+
+        def job(stop: Stop) -> Message:
+            from hlo_tui.ui.counting import count
+
+            return Counted(count(opened.module, pattern, opened.number, stop))
+
+        self._put("count", job)
+
     def mark(self, opened: Opened, specs: tuple[StopSpec, ...], state: State | None, follow: bool) -> None:
         """Find the lines of stops and of a replay."""
 
@@ -145,7 +156,7 @@ class Reader:
     def _put(self, kind: str, job: Job) -> None:
         with self._condition:
             self._waiting[kind] = job
-            if self._running in (kind, "inspect") or kind == "open":
+            if self._running in (kind, "inspect", "count") or kind == "open":
                 self._abandon = True
             self._condition.notify()
 

@@ -67,6 +67,11 @@ class RowsView(ScrollView, can_focus=True):
         self._cursor = -1
 
     @property
+    def keys(self) -> list[Hashable]:
+        """What all rows are about that can be chosen."""
+        return [row.key for row in self._rows if row.key is not None]
+
+    @property
     def key(self) -> Hashable:
         """What the cursor is on, None where it is nowhere."""
         return self._rows[self._cursor].key if 0 <= self._cursor < len(self._rows) else None

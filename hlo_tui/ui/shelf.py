@@ -128,11 +128,22 @@ class Shelf:
         return next((module for module in self.small if module.key == key), None)
 
     def newest(self, before: Shelf) -> Module | None:
-        """The module that changed last of those that were not there before; helpers do not count."""
-        known = {module.key for group in before.groups for module in group.modules}
-        known |= {module.key for module in before.small}
-        new = (module for group in self.groups for module in group.modules if module.key not in known)
+        """The module that changed last of those that are new or were written anew since; helpers do not count."""
+        known = {module.key: module for group in before.groups for module in group.modules}
+        known |= {module.key: module for module in before.small}
+        new = (
+            module
+            for group in self.groups
+            for module in group.modules
+            if module.key not in known or _written_anew(known[module.key], module)
+        )
         return max(new, key=lambda module: module.mtime_ns, default=None)
+
+
+def _written_anew(old: Module, new: Module) -> bool:
+    """Whether a stage's file holds something else than before; a stage more is no reason."""
+    times = {stage.main.path: stage.main.mtime_ns for stage in old.stages if stage.main.complete}
+    return any(times.get(stage.main.path, stage.main.mtime_ns) != stage.main.mtime_ns for stage in new.stages)
 
 
 def shelve(catalog: Catalog, peeks: Mapping[ModuleKey, Peek]) -> Shelf:

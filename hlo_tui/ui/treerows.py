@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hlo_tui.dump.files import File
 from hlo_tui.dump.listing import Group
 from hlo_tui.dump.modules import Module, ModuleKey, Stage
 from hlo_tui.dump.words import count_text, size_text
 from hlo_tui.hlo.visible import visible
-from hlo_tui.ui.glyphs import DOT, FOLDED, OPEN, TAGGED, TIMES
+from hlo_tui.ui.glyphs import BAD, DOT, FOLDED, OPEN, RAN, TAGGED, TIMES
 from hlo_tui.ui.rows import Row, Span, row, wrap
 from hlo_tui.ui.shelf import Shelf, first_stage
 
@@ -48,12 +48,14 @@ class TreeView:
         unfolded: nodes whose children are shown.
         filter: words that all have to be in a name; empty shows everything.
         shown: the place that the code shows.
+        health: the sign of what a replay of a module met: a NaN, nothing of the kind, or what is not known.
         order: one of `ORDERS`.
     """
 
     unfolded: AbstractSet[Node] = frozenset()
     filter: str = ""
     shown: Place | None = None
+    health: Mapping[ModuleKey, str] = field(default_factory=dict)
     order: str = "first"
 
 
@@ -218,10 +220,10 @@ def _module(
     opened = view.shown is not None and view.shown.module == module.key and node not in view.unfolded
     if alone:
         title = Span(name, "accent" if opened else "strong" if tags else "text")
-        right = (*_tags(tags), Span(f" {number}{process}", "count"))
+        right = (*_health(view, module), *_tags(tags), Span(f" {number}{process}", "count"))
     else:
         title = Span((number or name) + process, "accent" if opened else "text")
-        right = (*_tags(tags), Span(f" {clock(module.mtime_ns)}", "time"))
+        right = (*_health(view, module), *_tags(tags), Span(f" {clock(module.mtime_ns)}", "time"))
     yield Row((Span(indent), _sign(node, view), title), right, node)
     stages = [s for s in module.stages if words and any(word in s.label.lower() for word in words)]
     if node in view.unfolded:
@@ -297,6 +299,11 @@ def _fold(node: Node, view: TreeView, text: str, indent: str = "") -> Row:
 
 def _sign(node: Node, view: TreeView) -> Span:
     return Span(f"{OPEN if node in view.unfolded else FOLDED} ", "fold")
+
+
+def _health(view: TreeView, module: Module) -> tuple[Span, ...]:
+    sign = view.health.get(module.key, "")
+    return (Span(f"{sign} ", {BAD: "nan", RAN: "ran"}.get(sign, "missing")),) if sign else ()
 
 
 def _tags(count: int) -> tuple[Span, ...]:

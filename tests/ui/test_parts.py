@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.color import ColorType
 
 from hlo_tui.dump.modules import ModuleKey
@@ -14,9 +17,10 @@ from hlo_tui.replay.meaning import all_meanings
 from hlo_tui.replay.session import State
 from hlo_tui.replay.stopspec import TAGS, StopSpec
 from hlo_tui.theme.theme import load
+from hlo_tui.ui.counting import count
 from hlo_tui.ui.inspection import inspect, source_line
 from hlo_tui.ui.marking import find_marks, find_tagged
-from hlo_tui.ui.marks import Marks, value_sign
+from hlo_tui.ui.marks import Marks, health, value_sign
 from hlo_tui.ui.opened import Opened, Want
 from hlo_tui.ui.paint import Paint, textual_theme
 from hlo_tui.ui.rows import Span
@@ -241,3 +245,30 @@ def test_a_theme_is_read_again_when_a_file_of_it_changes(tmp_path):
     assert "Cannot read the theme" in str(told[1].error)
     watch.look()
     assert len(told) == 2
+
+
+def test_the_health_of_a_replay_is_what_it_has_met():
+    assert health(State()) == ""
+    assert health(State(history=tuple(STOPS[:2]))) == ""
+    assert health(State(history=tuple(STOPS))) == "!"
+    assert health(State(end={"outputs": [{"nan": 0, "inf": 0}]})) == "✓"
+    assert health(State(end={"outputs": [{"unknown": "a callback"}]})) == "?"
+    assert health(State(end={"outputs": [{"tuple": [{"nan": 0, "inf": 2}]}]})) == "!"
+
+
+def test_matches_are_counted_by_line_as_many_as_there_are():
+    found = module()
+    matches = count(found, re.compile(rb"tuple"), 1, lambda: False)
+    lines = [at for at, line in enumerate(dumps.TRAIN.splitlines()) if "tuple" in line]
+    assert list(matches.lines) == lines
+    assert matches.words(lines[2]) == f"3/{len(lines)}"
+    assert matches.words(0) == ""
+    assert not count(found, re.compile(rb"tuple"), 1, lambda: True).complete
+
+
+@given(st.binary(max_size=2000), st.sampled_from([rb"a", rb"^", rb"\n", rb".*", rb"$"]))
+def test_counting_takes_any_bytes(data, pattern):
+    found = Module(BytesSource(data, "any"))
+    found.scan()
+    lines = list(count(found, re.compile(pattern), 1, lambda: False).lines)
+    assert lines == sorted(set(lines))

@@ -43,7 +43,7 @@ async def test_continue_shows_where_it_stands_what_it_ran_and_the_value(dump):
         await app.sees("▶ 26 ●", "25  ✓", "› 44")
         await app.press("c", "c")
         await app.sees("stop 3 of 3", "iteration 2 of 0–2", "nan 2", "max over stops", "1.9 → 41.2")
-        await app.sees("▶ 26 ●!")
+        await app.sees("▶ 26 ●!", "! ● 2 #12")
         await app.press("C")
         await app.sees("stop 2 of 3")
         assert [call[:2] for call in FakeSession.made[0].calls] == [("continue", False)] * 3 + [
