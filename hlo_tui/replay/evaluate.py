@@ -31,8 +31,8 @@ from hlo_tui.replay.xla import Backend
 Step = Callable[[Frame], Any]
 
 # A loop without a stop inside is driven from outside for at most this many instructions, then compiled for
-# the rest.
-DRIVEN = 200_000
+# the rest: that costs about as much as so many steps.
+DRIVEN = 10_000
 
 
 class Evaluator:

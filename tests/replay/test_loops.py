@@ -1,13 +1,17 @@
-"""Loops that go on for ever are told from those that may end."""
+"""Loops that go on for ever are told from those that may end, and long ones do not cost a step for each turn."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import xla
+from hlo_tui.replay.evaluate import DRIVEN
 from hlo_tui.replay.loops import holding, never_ends
 from hlo_tui.replay.program import Program
+from tests.replay.conftest import Open, forward
 
 MODULE = """
 HloModule loop
@@ -109,3 +113,43 @@ ENTRY e {
     assert not never_ends(loop)
     alike = Program(pb.HloModuleProto.FromString(xla.parse_text(text.replace("drawn)", "high)").encode())))
     assert never_ends(alike.entry.ops[alike.entry.root])
+
+
+COUNTED = """
+HloModule counted
+
+body {
+  s = (s32[], s32[]) parameter(0)
+  n = s32[] get-tuple-element(s), index=0
+  sum = s32[] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  more = s32[] add(n, one)
+  larger = s32[] add(sum, n)
+  ROOT t = (s32[], s32[]) tuple(more, larger)
+}
+
+cond {
+  s = (s32[], s32[]) parameter(0)
+  n = s32[] get-tuple-element(s), index=0
+  limit = s32[] constant(1000000)
+  ROOT c = pred[] compare(n, limit), direction=LT
+}
+
+ENTRY e {
+  zero = s32[] constant(0)
+  t = (s32[], s32[]) tuple(zero, zero)
+  loop = (s32[], s32[]) while(t), condition=cond, body=body
+  ROOT sum = s32[] get-tuple-element(loop), index=1
+}
+"""
+
+
+def test_a_long_loop_without_a_stop_is_driven_only_for_a_while(debug: Open, tmp_path: Path) -> None:
+    path = tmp_path / "counted.txt"
+    path.write_text(COUNTED)
+    debugger = debug(path, stops=("op:no-such-opcode",))
+    (end,) = forward(debugger)
+    expected = sum(range(1_000_000)) & 0xFFFFFFFF
+    assert end["outputs"][0]["first"] == [expected - (1 << 32) if expected >> 31 else expected]
+    assert end["self_check"] == "match"
+    assert DRIVEN <= debugger.evaluator.steps < DRIVEN + 100
