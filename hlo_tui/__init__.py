@@ -7,19 +7,11 @@ records a run of one with its real inputs, and `show` puts modules, tags and val
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 __version__ = "0.1.0"
 
-if TYPE_CHECKING:
-    from hlo_tui.job.beforehand import dump_to
-    from hlo_tui.job.capture import capture
-    from hlo_tui.job.notebook import show
-    from hlo_tui.job.stages import dump
-
-__all__ = ["__version__", "capture", "dump", "dump_to", "show"]
-
-# The commands need none of them, and some need JAX.
+# The commands need none of them, and some need JAX. Their types are in the .pyi file beside this.
 _HOMES = {"capture": "capture", "dump_to": "beforehand", "show": "notebook"}
 
 

@@ -23,11 +23,12 @@ COMMANDS = (
     "grep", "graph", "extract", "convert", "bundle",
     "list", "show", "replay", "executions", "demo", "tags", "passes", "diff", "recompiles", "bisect",
     "memory", "cost",
-    "flags", "doctor",
+    "flags", "run", "doctor",
 )  # fmt: skip
 _SCREEN = """hlo-tui PATH opens the screen on a dump directory or one file; the commands do without a screen:
 
   hlo-tui flags [RECIPE...]      what makes a job dump: lines to paste
+  hlo-tui run [RECIPE...] -- COMMAND   run a job so that it dumps, and open the screen on it
   hlo-tui doctor DIR             why a dump is empty or lacks something
   hlo-tui list DIR               modules, stages, passes, side files
   hlo-tui show FILE [NAME]       outline, or one instruction
@@ -83,10 +84,20 @@ def _drop_output() -> None:
 
 def _dispatch(given: list[str]) -> int:
     if given and given[0] in COMMANDS:
-        parsed = _command_parser().parse_args(given)
+        own, job = _split(given)
+        parsed = _command_parser().parse_args(own)
+        parsed.job = job
         code: int = parsed.run(parsed)
         return code
     return running.open_screen(_screen_parser().parse_args(given))
+
+
+def _split(given: list[str]) -> tuple[list[str], list[str]]:
+    """What is ours, and a job's command, which stands behind two dashes."""
+    if given[0] != "run" or "--" not in given:
+        return given, []
+    at = given.index("--")
+    return given[:at], given[at + 1 :]
 
 
 class _Parser(argparse.ArgumentParser):
@@ -269,6 +280,19 @@ def _job_commands(commands: Any) -> None:
     flags.add_argument("--jaxlib", metavar="VERSION", help="the job's, where it is not installed here")
     flags.add_argument("--json", action="store_true", help="one JSON document")
     flags.set_defaults(run=jobs.flags)
+
+    run = commands.add_parser(
+        "run",
+        usage="hlo-tui run [RECIPE ...] [--dir DIR] [--headless] -- COMMAND ...",
+        help="run a job so that it dumps, and open the screen on it",
+        description="Runs a job with the flags of the recipes and opens the screen on its dump; its own output is in "
+        "a pane there. Leaving the screen leaves the job running in this terminal, where ctrl+c is for it; it is ended "
+        "only when asked. The exit code is the job's.",
+    )
+    _recipe_arguments(run)
+    run.add_argument("--headless", action="store_true", help="no screen: list what came when the job is done")
+    run.add_argument("--json", action="store_true", help="with --headless: one JSON document")
+    run.set_defaults(run=jobs.run, jaxlib=None)
 
     doctor = commands.add_parser("doctor", help="why a dump is empty or lacks something, cause by cause")
     doctor.add_argument("path", type=Path, metavar="DIR")

@@ -6,6 +6,9 @@ import argparse
 import json
 import os
 import shlex
+import sys
+import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
 # Where `flags` lets a job dump if nothing else is said; the README has it too.
 _USUAL = Path("/tmp/xladump")
+# Nanoseconds after which a file that nobody writes to any more is as it will stay.
+_LATER = 3600 * 10**9
 
 
 def flags(parsed: argparse.Namespace) -> int:
@@ -79,6 +84,65 @@ def _settings(
     found = make(directory)
     tried = there is not None and trying and bool(probing.try_settings(there, make))
     return found, there, tried
+
+
+def run(parsed: argparse.Namespace) -> int:
+    from hlo_tui.job.terminal import check_command
+
+    check_command(parsed.job)
+    directory = parsed.dir or Path(tempfile.mkdtemp(prefix="hlo-tui-"))
+    found, _, _ = _settings(parsed, directory, parsed.job)
+    for warning in found.warnings:
+        say(f"note: {warning}")
+    if directory.is_dir() and any(directory.iterdir()):
+        say(f"note: {directory} is not empty: the numbers of modules are each run's own and mix")
+    directory.mkdir(parents=True, exist_ok=True)
+    environment = {**os.environ, **found.environment}
+    if parsed.headless:
+        return _run_headless(parsed, directory, environment)
+    return _run_on_screen(parsed.job, directory, environment)
+
+
+def _run_headless(parsed: argparse.Namespace, directory: Path, environment: dict[str, str]) -> int:
+    from hlo_tui.dump import doctor, listing
+    from hlo_tui.job.terminal import run_here
+
+    say(f"dumping into {directory}")
+    code = run_here(parsed.job, environment, sys.stderr.fileno() if parsed.json else None)
+    # It has ended: what is not whole by now will not be.
+    found = listing.load(directory, time.time_ns() + _LATER)
+    if parsed.json:
+        told = {"command": parsed.job, "exit_code": code, "dump": listing.to_json(found)}
+        print(json.dumps(told))
+    else:
+        print(listing.to_text(found))
+    remarks = doctor.remarks(found.catalog, str(directory)) or doctor.explain_empty(directory)
+    for line in remarks:
+        say(line)
+    _say_end(parsed.job, code, directory)
+    return code
+
+
+def _say_end(command: Sequence[str], code: int, directory: Path) -> None:
+    words = f"ended with exit code {code}" if code else "is done"
+    say(f"{os.path.basename(command[0])} {words}; its dump: hlo-tui {shlex.quote(str(directory))}")
+
+
+def _run_on_screen(command: Sequence[str], directory: Path, environment: dict[str, str]) -> int:
+    from hlo_tui.ui import launch
+
+    launch.check_terminal()
+    from hlo_tui.job.terminal import Job
+
+    job = Job(command, environment, os.get_terminal_size(1))
+    try:
+        launch.run(directory, job=job)
+    finally:
+        if job.code is None:
+            say("the screen is closed and the job runs on, here: ctrl+c interrupts it")
+        code = job.pass_through()
+        _say_end(command, code, directory)
+    return code
 
 
 def doctor(parsed: argparse.Namespace) -> int:

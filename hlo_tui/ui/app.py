@@ -59,6 +59,10 @@ class HloTuiApp(BaseApp):
         self.desk.watch.start()
         self.desk.watch.attach(self._hear)
         self.theme_watch.start()
+        if self.desk.job is not None:
+            from hlo_tui.ui.jobscreen import attach
+
+            attach(self)
 
     def on_unmount(self) -> None:
         """End the threads and the worker."""

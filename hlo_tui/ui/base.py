@@ -37,6 +37,8 @@ from hlo_tui.ui.watching import Watch
 if TYPE_CHECKING:
     from textual.command import Provider
 
+    from hlo_tui.job.terminal import Job
+
 
 # What the first paint does not need is imported where it is first used.
 
@@ -68,6 +70,7 @@ class BaseApp(App[None], inherit_bindings=False):
         replay: ReplayOptions | None = None,
         make: MakeSession = make_session,
         ascii_only: bool = False,
+        job: Job | None = None,
     ) -> None:
         # Without colours the choice is made for good when the app is made: then from the terminal's own ones.
         super().__init__(ansi_color=True if theme.kind == "ansi" else None)
@@ -78,7 +81,7 @@ class BaseApp(App[None], inherit_bindings=False):
         stops = WantedStops(root if root.is_dir() else root.parent)
         self.replay_options = replay or ReplayOptions()
         replays = Replays(self.replay_options, self._tell, make, stops)
-        self.desk = Desk(str(root), watch or Watch(root), replays)
+        self.desk = Desk(str(root), watch or Watch(root), replays, job=job)
         self.reader = Reader(self.post_message)
         self.tasks = Tasks(self.post_message)
         self.main = MainScreen(self.paint)

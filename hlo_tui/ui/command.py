@@ -30,6 +30,7 @@ class Situation:
         changed: whether the open file was replaced.
         task: whether something is being read or searched.
         empty: whether there is no module, and a command to copy instead of a line.
+        job: "none", "running" or "ended": the job that was started with the screen.
     """
 
     pane: str = "modules"
@@ -53,6 +54,7 @@ class Situation:
     changed: bool = False
     task: bool = False
     empty: bool = False
+    job: str = "none"
 
 
 Check = Callable[[Situation], str | None]

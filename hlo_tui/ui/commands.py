@@ -6,6 +6,7 @@ from __future__ import annotations
 from hlo_tui.ui.command import STILL_LOOKING, STILL_READING, Command, Situation
 from hlo_tui.ui.debugcommands import DEBUG, DEBUG_PANELS
 from hlo_tui.ui.findcommands import FIND
+from hlo_tui.ui.jobcommands import JOB
 from hlo_tui.ui.maincommands import MAIN
 from hlo_tui.ui.memorycommands import COSTS
 from hlo_tui.ui.panelcommands import PANELS
@@ -13,7 +14,7 @@ from hlo_tui.ui.passcommands import PASSES
 
 __all__ = ["BY_ID", "COMMANDS", "STILL_LOOKING", "STILL_READING", "Command", "Situation"]
 
-COMMANDS = (*MAIN, *DEBUG, *PANELS, *DEBUG_PANELS, *PASSES, *FIND, *COSTS)
+COMMANDS = (*MAIN, *DEBUG, *PANELS, *DEBUG_PANELS, *PASSES, *FIND, *COSTS, *JOB)
 
 BY_ID = {command.id: command for command in COMMANDS}
 

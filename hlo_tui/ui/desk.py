@@ -24,6 +24,7 @@ _ANSWERS = 50
 
 if TYPE_CHECKING:
     from hlo_tui.dump.files import Stamp
+    from hlo_tui.job.terminal import Job
     from hlo_tui.replay.session import State
     from hlo_tui.replay.stopspec import StopSpec
     from hlo_tui.ui.counting import Matches
@@ -62,6 +63,7 @@ class Desk:
         doubtful: stops that were typed, of which it is not known yet whether they mean anything here.
         arrived: the line (from 0) at which the open file was begun.
         touched: whether the person has done anything yet; until then what is most worth it is opened.
+        job: what was started with the screen, whose output it shows.
     """
 
     root: str
@@ -92,6 +94,7 @@ class Desk:
     doubtful: tuple[StopSpec, ...] = ()
     arrived: int = -1
     touched: bool = False
+    job: Job | None = None
 
     def answered(self, purpose: str, text: str) -> None:
         """Keep what was typed, to be found again."""
@@ -178,7 +181,9 @@ class Desk:
         first, now = self.shelf.tags(module) if self.shelf is not None else 0, len(opened.tagged)
         if now >= first:
             return ""
-        which = f"the {count_text(first, 'tag')} of this module" if not now else f"{first - now} of {first} tags"
+        which = (
+            f"the {count_text(first, 'tag')} of this module" if not now else f"{first - now} of {first} tags"
+        )
         return f"{which} {'are' if first - now > 1 else 'is'} lost here: K shows where to stop instead"
 
     def here(self, line: int) -> Want | None:
@@ -218,6 +223,7 @@ class Desk:
             changed=self.changed,
             task=bool(self.task),
             empty=opened is None and self.shelf is not None and bool(self.shelf.explanation),
+            job="none" if self.job is None else "running" if self.job.code is None else "ended",
         )
 
     def _has_runs(self) -> bool:

@@ -30,7 +30,17 @@ def answer(purpose: str) -> Answer:
 
 def _fill() -> None:
     """Import what registers functions here."""
-    for name in ("arranging", "costing", "finding", "hunting", "passing", "replaying", "stopping", "walking"):
+    for name in (
+        "arranging",
+        "costing",
+        "finding",
+        "hunting",
+        "jobscreen",
+        "passing",
+        "replaying",
+        "stopping",
+        "walking",
+    ):
         importlib.import_module(f"hlo_tui.ui.{name}")
 
 

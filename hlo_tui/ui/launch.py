@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from hlo_tui.errors import HloTuiError
 
 if TYPE_CHECKING:
+    from hlo_tui.job.terminal import Job
     from hlo_tui.ui.app import HloTuiApp
 
 _HEADLESS = "Without a terminal: hlo-tui list DIR, hlo-tui show FILE, hlo-tui replay FILE."
@@ -39,6 +40,7 @@ def run(
     grain: str = "unit",
     platform: str = "cpu",
     allow_memory: bool = False,
+    job: Job | None = None,
 ) -> int:
     """Show a dump until the person leaves.
 
@@ -48,6 +50,7 @@ def run(
         poll: look around instead of listening to events.
         mouse: whether the mouse is used.
         inputs, seed, grain, platform, allow_memory: how modules are replayed; see `replay.session.Options`.
+        job: a program that dumps there and was started for this screen, which shows its output and never ends it.
 
     Returns:
         The exit code.
@@ -79,15 +82,20 @@ def run(
             watch=watch,
             replay=replay,
             ascii_only=not _is_unicode(screen),
+            job=job,
         )
-        gc.freeze()
-        gc.enable()
-        with _signals(app):
-            app.run(mouse=mouse)
+        _run(app, mouse)
     if app.return_code:
         where = f"The details are at the end of {log_directory() / 'screen.log'}."
         raise HloTuiError("The screen ended by a fault of its own", where, "Please report it.")
     return 0
+
+
+def _run(app: HloTuiApp, mouse: bool) -> None:
+    gc.freeze()
+    gc.enable()
+    with _signals(app):
+        app.run(mouse=mouse)
 
 
 def check_terminal() -> None:

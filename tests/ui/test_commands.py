@@ -16,7 +16,7 @@ from hlo_tui.ui.screen import MainScreen
 READY = Situation(
     pane="code", opened=True, scanned=True, hlo=True, instruction=True, name=True, replay="standing",
     at="stop", runs=True, crashed=True, partitions=True, pattern=True, back=True, forward=True, earlier=True,
-    later=True, changed=True, task=True,
+    later=True, changed=True, task=True, job="running",
 )  # fmt: skip
 
 
