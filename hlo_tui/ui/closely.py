@@ -30,12 +30,15 @@ class Closely:
         slice: which elements the table shows, as numpy writes it.
         start: the row and column of these at which the table begins.
         partition: whose value, of those that each device has its own of; None where it runs on one.
+        devices: how many of them there are.
+        limits: what is in range, for the elements that are to be marked.
         summary: of the whole value; None while it is being computed.
         overview: tables and maps of an array; None while they are being made.
         compared: how it differs from another moment's.
         against: that other moment, in words.
         trace: the places that an element comes from.
         iterations: the value in each iteration of the loop around it.
+        outside: the elements that are out of range.
     """
 
     computation: str
@@ -45,12 +48,15 @@ class Closely:
     slice: str = ""
     start: tuple[int, int] = (0, 0)
     partition: int | None = None
+    devices: int = 1
+    limits: tuple[float, float] | None = None
     summary: Json | None = None
     overview: Json | None = None
     compared: Json | None = None
     against: str = ""
     trace: Json | None = None
     iterations: Json | None = None
+    outside: Json | None = None
 
     @property
     def value(self) -> dict[str, Any]:
@@ -132,7 +138,7 @@ def build(look: Closely, width: int) -> list[Row]:
 def _partitions(look: Closely, part: Json) -> Iterator[Row]:
     if look.partition is None:
         return
-    words = partition_words(part, int(part.get("partitions") or 2))
+    words = partition_words(part, look.devices)
     yield row(
         Span(f" partition {look.partition}; ", "muted"),
         Span(words),
@@ -196,9 +202,26 @@ def _overview(look: Closely, found: Json, width: int) -> Iterator[Row]:
         yield row(Span(words, "muted"), Span(number(worst["value"]), role))
     if distinct:
         yield row(Span(" all its values: ", "muted"), Span(" ".join(number(value) for value in distinct)))
+    if look.outside is not None and look.limits is not None:
+        yield _outside(look.outside, look.limits)
     yield from _histogram(found.get("histogram") or {})
     yield from _heat(found.get("heat") or {})
     yield from _table(look, found.get("table") or {}, worst, width)
+
+
+def _outside(found: Json, limits: tuple[float, float]) -> Row:
+    low, high = map(number, limits)
+    count = found["count"]
+    spans = [
+        Span(f" out of {low} to {high}, marked *: ", "muted"),
+        Span(f"{count:,}", "modified" if count else "good"),
+    ]
+    for one in found["elements"][:_LISTED_OUTSIDE]:
+        spans += [Span(f"   {_index(one['index'])} ", "muted"), Span(number(one["value"]), "result")]
+    return row(*spans)
+
+
+_LISTED_OUTSIDE = 8
 
 
 def _histogram(found: Json) -> Iterator[Row]:
@@ -273,10 +296,17 @@ def _table(look: Closely, found: Json, worst: Json | None, width: int) -> Iterat
         for at, value in enumerate(numbers[:columns]):
             text = number(value)
             here = marked == (above + down * place if line is not None else None, first + step * at)
-            bad = isinstance(value, str)
-            spans.append(Span(f"{text + ('‹' if here else ''):>{_CELL}}", "nan" if bad else "result"))
+            out = _is_out(value, look.limits)
+            role = "nan" if isinstance(value, str) else "modified" if out else "result"
+            spans.append(Span(f"{text + ('*' if out else '') + ('‹' if here else ''):>{_CELL}}", role))
         more = [Span(f" {MORE}", "muted")] if len(numbers) > columns or beyond else []
         yield row(*spans, *more)
+
+
+def _is_out(value: object, limits: tuple[float, float] | None) -> bool:
+    if limits is None:
+        return False
+    return not (isinstance(value, int | float) and limits[0] <= value <= limits[1])
 
 
 def columns_in(width: int) -> int:

@@ -58,6 +58,21 @@ def _cause(cause: str, inputs: str) -> str:
     return f"its operands are finite, and the inputs are real ({visible(inputs)}): the operation makes it"
 
 
+def change_rows(event: Json) -> Iterator[Row]:
+    """Whether a value is another one because values were changed by hand, and what it was without that."""
+    count = int(event.get("changes") or 0)
+    if not count:
+        return
+    words = Span(f" {count_text(count, 'value')} changed by hand: ", "modified")
+    if not event.get("changed"):
+        here = "is the same without them" if "changed" in event else "has not run yet"
+        yield row(words, Span(f"this one {here}", "muted"))
+    elif event.get("before") is None:
+        yield row(words, Span("the replay would not come here without them", "strong"))
+    else:
+        yield row(words, Span("without them it is ", "muted"), *summary_spans(event["before"]))
+
+
 def partition_words(summary: Json | None, devices: int) -> str:
     """Which partitions have another value than the first one; empty where there is one alone."""
     if devices < 2 or summary is None:

@@ -10,7 +10,7 @@ from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
 from hlo_tui.replay.session import State, Stop
 from hlo_tui.replay.stopspec import TAGS
-from hlo_tui.ui.foundrows import SaveCrash, of_partition, origin_rows, partition_rows, watch_rows
+from hlo_tui.ui.foundrows import SaveCrash, change_rows, of_partition, origin_rows, partition_rows, watch_rows
 from hlo_tui.ui.glyphs import BAD, STANDING
 from hlo_tui.ui.marks import value_sign
 from hlo_tui.ui.rows import Row, Span, row, wrap
@@ -185,6 +185,7 @@ def _where(state: State, view: ReplayView, width: int) -> Iterator[Row]:
     curve = tuple(_curve(state, stop, view.partition))
     value = (Span(f" %{visible(stop.instruction)}  ", "strong"), *summary_spans(summary))
     yield Row(value, () if first else curve)
+    yield from change_rows(stop.event)
     yield from origin_rows(stop.event, str((state.start or {}).get("inputs", "")), width)
     yield from partition_rows(stop.event, view.partition, int((state.start or {}).get("devices") or 1))
     if first:

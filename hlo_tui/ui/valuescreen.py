@@ -25,6 +25,7 @@ _QUESTIONS = {
     "value_slice": "which elements, such as  3, 10:20, :  or  ..., 0",
     "value_origin": "which element, such as  3, 17",
     "value_compare": FORMS,
+    "value_range": "from and to, such as  -1, 1; what is out of it is marked; nothing for no range",
     "value_change": "a number for all elements, finite (1 where it is not), or a .npy file",
     "value_save": "where to: a path that ends in .npy",
 }
@@ -55,7 +56,9 @@ class ValueScreen(Panel):
         summary = state.value_of(self.look.computation, self.look.instruction)
         replays = self.owner.desk.replays
         partition = replays.partition if replays.devices > 1 else None
-        self.look = replace(self.look, where=_where(state), summary=summary, partition=partition)
+        self.look = replace(
+            self.look, where=_where(state), summary=summary, partition=partition, devices=replays.devices
+        )
         if summary is None:
             replays.running.look(self.look.computation, self.look.instruction)
         else:
@@ -79,6 +82,8 @@ class ValueScreen(Panel):
             self.look = replace(self.look, trace=result)
         elif what == "compare":
             self.look = replace(self.look, compared=result)
+        elif what == "outside":
+            self.look = replace(self.look, outside=result)
         elif what == "iterations":
             self.look = replace(self.look, iterations=result)
         elif what == "save":
@@ -91,6 +96,8 @@ class ValueScreen(Panel):
             self._worst()
         elif identity == "value_iterations":
             self._ask({"what": "iterations", "value": self._which()})
+        elif identity == "value_copy":
+            self._copy()
         elif identity == "value_partition":
             self._next_partition()
         elif identity in ("value_left", "value_right"):
@@ -122,6 +129,8 @@ class ValueScreen(Panel):
             self._ask_overview()
         elif purpose == "value_origin" and text:
             self._ask({"what": "trace", "value": self.look.value, **self._part(), "index": _numbers(text)})
+        elif purpose == "value_range":
+            self._mark(text)
         elif purpose == "value_compare" and text:
             self._compare(text)
         elif purpose == "value_change" and text:
@@ -148,6 +157,25 @@ class ValueScreen(Panel):
         which = self._which()
         self.look = replace(self.look, against=other.words, compared=None)
         self._ask({"what": "compare", "value": which, "other": {**which, **other.which}})
+
+    def _mark(self, text: str) -> None:
+        """Mark what is out of a range."""
+        if not text:
+            self.look = replace(self.look, limits=None, outside=None)
+            return
+        try:
+            low, high = (float(part) for part in text.split(","))
+        except ValueError as error:
+            raise HloTuiError("This is no range", text, "Give two numbers, such as -1, 1.") from error
+        self.look = replace(self.look, limits=(low, high), outside=None)
+        self._ask({"what": "outside", "value": self.look.value, **self._part(), "low": low, "high": high})
+
+    def _copy(self) -> None:
+        rows = ((self.look.overview or {}).get("table") or {}).get("rows") or []
+        if not rows:
+            raise HloTuiError("There is nothing to copy")
+        self.app.copy_to_clipboard("".join("\t".join(map(str, line)) + "\n" for line in rows))
+        self.notice = f"copied {len(rows):,} × {len(rows[0]):,} elements"
 
     def _next_partition(self) -> None:
         devices = self.owner.desk.replays.devices

@@ -70,6 +70,7 @@ UNKNOWN = [
 SEEN = {
     "overview": OVERVIEW, "trace": TRACE, "compare": {"exact": True}, "save": {"path": "/tmp/x.npy", "bytes": 256},
     "unknown": {"unknown": UNKNOWN},
+    "outside": {"count": 2, "elements": [{"index": [1, 0], "value": 2.5}, {"index": [1, 1], "value": 7.5}]},
     "iterations": {"length": 3, "rows": [{"iteration": n, "value": summary(2.0**n, n // 2)} for n in range(3)]},
 }  # fmt: skip
 

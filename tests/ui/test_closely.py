@@ -199,5 +199,5 @@ def test_the_value_over_the_iterations_is_a_curve_with_the_first_bad_one():
 
 def test_partitions_are_told_apart():
     summary = {**SUMMARY, "partitions": 4, "partitions_differ": [2]}
-    shown = lines(Closely("main", "m", summary=summary, overview=OVERVIEW, partition=1))
+    shown = lines(Closely("main", "m", summary=summary, overview=OVERVIEW, partition=1, devices=4))
     assert " partition 1; other than partition 0: 2  p shows the next" in shown

@@ -8,7 +8,7 @@ import pytest
 
 from hlo_tui.replay.session import Stop
 from hlo_tui.replay.stopspec import TAGS
-from hlo_tui.ui.foundrows import origin_rows, partition_words
+from hlo_tui.ui.foundrows import change_rows, origin_rows, partition_words
 from tests.corpus import DATA
 from tests.ui.driving import Driver, driving
 from tests.ui.fakes import START, STOPS, FakeSession, summary
@@ -184,3 +184,13 @@ async def open_module(app: Driver, name: str) -> None:
     desk = app.app.desk
     await app.until(lambda: desk.opened and desk.opened.want.title.startswith(f"jit_{name} "), "open")
     await app.opened()
+
+
+def test_what_a_change_by_hand_does_to_a_value_is_said():
+    def text(event: dict) -> str:
+        return "".join("".join(span.text for span in row.spans) for row in change_rows(event))
+
+    assert text({"changes": 0}) == ""
+    assert "the same without them" in text({"changes": 1, "changed": False})
+    assert "without them it is f32[4,8]  min" in text({"changes": 2, "changed": True, "before": summary(9.0)})
+    assert "would not come here" in text({"changes": 1, "changed": True, "before": None})

@@ -178,6 +178,14 @@ async def test_a_value_is_looked_at_closely(dump):
         assert calls[-1][1]["other"] == {**calls[-1][1]["value"], "iteration": 2}
         await app.press("i")
         await app.sees("in 3 iterations; enter goes to one", "not finite from iteration 2 on")
+        await app.press("r", "ctrl+u")
+        await app.type("0, 2")
+        await app.press("enter")
+        await app.sees("out of 0 to 2, marked *: 2   [1, 0] 2.5", "7.5*‹")
+        assert (calls[-1][1]["low"], calls[-1][1]["high"]) == (0.0, 2.0)
+        await app.press("y")
+        await app.sees("copied 2 × 2 elements")
+        assert app.app.clipboard == "0.5\t1.5\n2.5\t7.5\n"
         await app.press("p")
         await app.sees("The module runs on one device")
         await app.press("question_mark")
