@@ -42,9 +42,9 @@ def show(parsed: argparse.Namespace) -> int:
         raise HloTuiError(
             f"no instruction {parsed.name!r}", f"in {parsed.path}", "hlo-tui show FILE lists the computations"
         )
-    from hlo_tui.passes.climbing import ladder_report, ladder_text, rungs_of_instruction
+    from hlo_tui.passes.climbing import Climber, ladder_report, ladder_text
 
-    rungs = rungs_of_instruction(parsed.path, instruction) if parsed.member is None else []
+    rungs = Climber().of_instruction(parsed.path, instruction) if parsed.member is None else []
     if parsed.json:
         print(json.dumps({**report.instruction_report(module, instruction), "ladder": ladder_report(rungs)}))
         return 0
@@ -62,13 +62,13 @@ def _show_page(parsed: argparse.Namespace) -> int:
     if parsed.name is None:
         print(json.dumps(report.page_report(page)) if parsed.json else report.page_text(page))
         return 0
-    from hlo_tui.passes.climbing import ladder_report, ladder_text, rungs_of_line
+    from hlo_tui.passes.climbing import Climber, ladder_report, ladder_text
 
     entry = page.find_entry(parsed.name)
     if entry is None:
         hint = "hlo-tui show FILE lists what is in it" if page.entries else "it has no parts with names"
         raise HloTuiError(f"nothing is called {parsed.name!r}", f"in {parsed.path}, {page.sort.words}", hint)
-    rungs = rungs_of_line(parsed.path, page, entry.line)
+    rungs = Climber().of_line(parsed.path, page, entry.line)
     if parsed.json:
         print(json.dumps({**report.entry_report(page, entry), "ladder": ladder_report(rungs)}))
         return 0

@@ -202,8 +202,8 @@ _CALLS = (
     rb"|pallas_call|run_state|for_loop|named_call|composite|linear_solve|custom_vjp_call\w{0,12}|eval_jaxpr"
 )
 _JAXPR_MARKS = re.compile(
-    rb"^(?P<indent>[ \t]{0,400})(?:(?P<jaxpr>\{ ?lambda)|[^\n=]{0,4000}? = (?P<equation>(?:%s)(?=\[)"
-    rb"(?:\[\s{0,400}name=[\w<>.]{1,200}(?=\s))?))" % _CALLS,
+    rb"^(?P<indent>[ \t]{0,400})(?:let (?P<shared>\w{1,200}) = \{ ?lambda|(?P<jaxpr>\{ ?lambda)"
+    rb"|[^\n=]{0,4000}? = (?P<equation>(?:%s)(?=\[)(?:\[\s{0,400}name=[\w<>.]{1,200}(?=\s))?))" % _CALLS,
     re.MULTILINE,
 )
 _PRIMITIVES = re.compile(rb"(?<== )([a-z_]\w{0,60})[\[ \n]")
@@ -294,7 +294,7 @@ _LANGUAGES = {
         _MLIR, _MLIR_MARKS, {"pass": 0, "module": 1, "function": 2, "generic": 2}, _MLIR_OPS, "operation", _of_mlir
     ),
     "jaxpr": Language(
-        _JAXPR, _JAXPR_MARKS, {"jaxpr": 0, "equation": 1}, _PRIMITIVES, "equation", _of_jaxpr
+        _JAXPR, _JAXPR_MARKS, {"shared": 0, "jaxpr": 0, "equation": 1}, _PRIMITIVES, "equation", _of_jaxpr
     ),
     "llvm": Language(borrowed("llvm"), _LLVM_MARKS, {}, _LLVM_OPS, "instruction", _of_llvm),
     "ptx": Language(borrowed("ptx"), _PTX_MARKS, {}, _PTX_OPS, "instruction", _of_ptx),

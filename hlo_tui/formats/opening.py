@@ -33,7 +33,6 @@ _CLOSED = {
     "riegeli": "riegeli records are packed in a way that hlo-tui does not read",
     "llvm-bitcode": "bitcode is no text",
     "zeros": "it holds nothing but zeros",
-    "empty": "it is empty",
     "binary": "it is no text and no form that is known here",
 }
 
@@ -65,6 +64,8 @@ def page_of(source: Source) -> Page:
     """
     head = source.read(0, _HEAD)
     sort = recognise(head, Path(source.name).name) or BY_ID["text"]
+    if sort.id == "empty":
+        raise HloTuiError("The file is empty", visible(source.name), sort.hint)
     if sort.id in _CLOSED:
         message = f"{visible(source.name)} is {sort.words}: {_CLOSED[sort.id]}"
         raise HloTuiError("Nothing of this can be shown", message, sort.hint)

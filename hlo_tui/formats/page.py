@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from hlo_tui.formats.languages import Language, definition, language
+from hlo_tui.formats.locations import Locations, at_end, read_aliases
 from hlo_tui.formats.sorts import Sort
 from hlo_tui.hlo.landmarks import Landmarks
 from hlo_tui.hlo.lines import LineIndex
@@ -24,6 +25,8 @@ _BLOCK = 1 << 20
 _MOST = 100_000
 _COUNTED = 2000
 _LONGEST_NAME = 400
+_ALIAS = re.compile(rb"^#loc\w{0,32} = loc\([^\n]{1,4000}$", re.MULTILINE)
+_LONGEST_PLACED = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,7 @@ class Page(Module):
         self.more = 0
         self.counts: Counter[str] = Counter()
         self.origins = origins or {}
+        self._locations = Locations({})
         self._starts: list[int] = []
         self._parents: list[int] = []
 
@@ -95,10 +99,27 @@ class Page(Module):
                 complete = False
                 break
         self.entries, self.more, self.counts = scanner.finish()
+        self._locations = Locations(read_aliases(scanner.aliases))
         self._starts, self._parents = [entry.line for entry in self.entries], scanner.parents
         self.lines = scanner.lines
         self.outline = Outline(self.source, scanner.lines, Landmarks(), complete)
         return self.outline
+
+    def place(self, line: int, text: str) -> str:
+        """The file and line of a program that a line of the text comes from; empty where that is not known.
+
+        Args:
+            line: its number, from 0.
+            text: what is on it.
+        """
+        origins = self.origins.get(line)
+        if origins:
+            return ":".join(origins[0].partition(" ")[0].rsplit("/", 1)[-1].split(":")[:2])
+        if self.sort.language != "mlir" or text.startswith("#") or len(text) > _LONGEST_PLACED:
+            return ""
+        location = at_end(text)[1]
+        frames = self._locations.of(location).frames if location else ()
+        return f"{frames[0].file.rsplit('/', 1)[-1]}:{frames[0].line}" if frames else ""
 
     def entry_at(self, line: int) -> Entry | None:
         """The innermost entry that a line is part of, None where it is in none."""
@@ -133,10 +154,13 @@ class Page(Module):
     def definition_line(self, name: str, near_line: int) -> int | None:
         """The line that defines a name: the last one before `near_line` in the same entry, else the next, else any."""
         assert self.lines is not None
-        entry = self.entry(name.lstrip("@")) if name.startswith("@") else None
+        entry = self.entry(name) if name[:1] not in "%#^!" else None
         if entry is not None:
             return entry.line
         pattern = definition(name, self.sort.language)
+        if pattern is None and name[:1].isalnum():
+            # As a person types it.
+            pattern = definition(f"%{name}", self.sort.language)
         if pattern is None:
             return None
         around = self.entry_at(near_line)
@@ -159,6 +183,7 @@ class _Scanner:
         self._open: list[tuple[int, int]] = []
         self._levels: list[int] = []
         self.parents: list[int] = []
+        self.aliases: list[str] = []
         self._more = 0
         self._counts: Counter[bytes] = Counter()
         self._within = False
@@ -216,6 +241,8 @@ class _Scanner:
             line = first + max(0, at)
             at = max(0, at)
             self._mark(match, kind, line)
+        if b"#loc" in block and len(self.aliases) < _MOST:
+            self.aliases += [decode(match[0]) for match in _ALIAS.finditer(block, begin)]
         if counted is not None and len(self._counts) < _COUNTED:
             self._counts.update(counted.findall(block, begin))
 
@@ -245,7 +272,7 @@ class _Scanner:
         self._lasts[at] = max(line, self._found[at][2])
 
 
-_KINDS = {"generic": "function", "declared": "declaration"}
+_KINDS = {"generic": "function", "declared": "declaration", "shared": "shared jaxpr"}
 # Of a graph nodes and edges are counted, by what they are written with.
 _SIGNS = {b"[": "nodes", b"->": "edges"}
 _BLANKS = re.compile(rb"\s+")

@@ -65,9 +65,10 @@ class Rung:
 class Ladder:
     """The rungs of one family, each file read when it is first needed."""
 
-    def __init__(self, family: Family, stop: Stop = lambda: False) -> None:
+    def __init__(self, family: Family) -> None:
         self.family = family
-        self._stop = stop
+        # Asked between steps; what was half done is not kept.
+        self.stop: Stop = lambda: False
         self._stages = readable_stages(family.module) if family.module is not None else []
         self._modules: dict[str, Module] = {}
         self._program: tuple[Page, Program] | None = None
@@ -94,15 +95,17 @@ class Ladder:
             (one for one in self._stages if any(path_of(listing, file) == path for file in one.files)), None
         )
 
-    def of_instruction(self, stage: Stage, instruction: Instruction) -> list[Rung]:
-        """The rungs of an instruction of a stage.
+    def of_instruction(self, stage: Stage, instruction: Instruction, way: int = 0) -> list[Rung]:
+        """The rungs of an instruction of a stage; only those above where `way` is -1, only those below where it is 1.
 
         Raises:
             HloTuiError: a file that has to be read cannot be.
         """
         here = self._rung(stage, instruction, CERTAIN, "", True)
+        lasts = self._elsewhere(stage, self.last, instruction) if way >= 0 else []
+        if way > 0:
+            return _in_order([here, *self._others(self.last, stage, lasts), *self._down(lasts)])
         firsts = self._elsewhere(stage, self.first, instruction)
-        lasts = self._elsewhere(stage, self.last, instruction)
         operations = [found for one, sure in firsts for found in self._operation(self.first, one, sure)]
         if not operations:
             operations = self._operation(stage, instruction, CERTAIN)
@@ -110,8 +113,8 @@ class Ladder:
         rungs += self._others(self.first, stage, firsts) + self._others(self.last, stage, lasts)
         return _in_order(rungs + self._down(lasts))
 
-    def of_operation(self, line: int) -> list[Rung]:
-        """The rungs of the operation of StableHLO at a line; none where there is no operation.
+    def of_operation(self, line: int, way: int = 0) -> list[Rung]:
+        """The rungs of the operation of StableHLO at a line, `way` as above; none where there is no operation.
 
         Raises:
             HloTuiError: a file that has to be read cannot be.
@@ -121,9 +124,9 @@ class Ladder:
         if page is None or operation is None:
             return []
         here = replace(self._operation_rung(page, Link(operation, CERTAIN)), here=True)
-        return _in_order(
-            [here, *self._equations([Link(operation, CERTAIN)]), *self._below([Link(operation, CERTAIN)])]
-        )
+        links = [Link(operation, CERTAIN)]
+        above = self._equations(links) if way <= 0 else []
+        return _in_order([here, *above, *(self._below(links) if way >= 0 else ())])
 
     def of_equation(self, line: int) -> list[Rung]:
         """The rungs of the equation of the jaxpr at a line, or that begins before it.
@@ -146,7 +149,7 @@ class Ladder:
             rungs += [self._operation_rung(page_of_program, link) for link in links[:_MOST]]
         return _in_order([*rungs, *self._below(links)])
 
-    def of_kernel(self, function: str, here: Rung) -> list[Rung]:
+    def of_kernel(self, function: str, here: Rung, way: int = 0) -> list[Rung]:
         """The rungs of a function of the code that was made.
 
         Raises:
@@ -159,7 +162,9 @@ class Ladder:
         if found is None:
             return [here]
         rungs = [
-            one for one in self.of_instruction(last, found) if (one.path, one.line) != (here.path, here.line)
+            one
+            for one in self.of_instruction(last, found, min(way, 0))
+            if (one.path, one.line) != (here.path, here.line)
         ]
         return _in_order([*(replace(one, here=False) for one in rungs), here])
 
@@ -171,15 +176,17 @@ class Ladder:
         """
         found = self._modules.get(stage.label)
         if found is None:
-            found = self._modules[stage.label] = Module(open_stage(self.family.listing, stage))
-            found.scan(stop=self._stop)
+            found = Module(open_stage(self.family.listing, stage))
+            if not found.scan(stop=self.stop).complete:
+                raise HloTuiError("stopped", stage.label)
+            self._modules[stage.label] = found
         return found
 
     def program(self) -> tuple[Page | None, Program]:
         """The module of StableHLO and its operations; none where it was not dumped as text."""
         if self._program is None:
             path = self.family.stablehlo
-            page = _scanned(path, self._stop) if path is not None else None
+            page = _scanned(path, self.stop) if path is not None else None
             if page is None or page.sort.language != "mlir":
                 return None, Program([])
             self._program = (page, read_program(page))
@@ -188,7 +195,7 @@ class Ladder:
     def jaxpr(self) -> tuple[Page | None, list[Equation], dict[int, str]]:
         """The jaxpr, its equations, and where its lines come from."""
         if self._jaxpr is None:
-            pages = [_scanned(path, self._stop) for path in self.family.jaxprs]
+            pages = [_scanned(path, self.stop) for path in self.family.jaxprs]
             found = [page for page in pages if page is not None and page.sort.language == "jaxpr"]
             if not found:
                 return None, [], {}
@@ -278,7 +285,7 @@ class Ladder:
         found = [
             (one, _weaker(link.sure, back.sure))
             for link in links[:_MOST]
-            for one, back in known.back(link.operation, self._stop)[:_MOST]
+            for one, back in known.back(link.operation, self.stop)[:_MOST]
         ]
         rungs = [self._rung(at, one, sure, "") for one, sure in found[:_MOST]]
         if first is None or last is None:
@@ -300,7 +307,7 @@ class Ladder:
         rungs = []
         for one, sure in lasts[:_MOST] if last is not None else ():
             assert last is not None
-            for found in self.kernels.of(self.module(last), one, self._stop):
+            for found in self.kernels.of(self.module(last), one, self.stop):
                 rungs.append(Rung(KERNEL, found.words, found.path, found.line, found.name, found.text, sure))
         return rungs[:_MOST]
 
@@ -338,8 +345,7 @@ def _scanned(path: Path, stop: Stop) -> Page | None:
         page = open_page(path)
     except HloTuiError:
         return None
-    page.scan(stop=stop)
-    return page
+    return page if page.scan(stop=stop).complete else None
 
 
 def _weaker(a: str, b: str) -> str:

@@ -16,6 +16,7 @@ from hlo_tui.ui.codetext import CodeText
 from hlo_tui.ui.codeview import CodeView
 from hlo_tui.ui.handlers import answer
 from hlo_tui.ui.messages import (
+    Climbed,
     Counted,
     Head,
     Inspected,
@@ -32,6 +33,7 @@ from hlo_tui.ui.messages import (
     ThemeChanged,
 )
 from hlo_tui.ui.reading import stamp_at
+from hlo_tui.ui.recordings import HealthFound, Recordings
 from hlo_tui.ui.replays import key_of
 from hlo_tui.ui.rowsview import RowsView
 from hlo_tui.ui.screen import MainScreen
@@ -53,9 +55,12 @@ class HloTuiApp(BaseApp):
 
     _rest: Timer | None = None
     _ticks: Timer | None = None
+    _looks: Timer | None = None
+    _recordings: Recordings
 
     def on_mount(self) -> None:
         """Begin to watch."""
+        self._recordings = Recordings()
         self.desk.watch.start()
         self.desk.watch.attach(self._hear)
         self.theme_watch.start()
@@ -119,6 +124,22 @@ class HloTuiApp(BaseApp):
         for panel in self._panels():
             panel.shelved()
         self.shown.everything(self.situation())
+        if self._looks is None:
+            self._looks = self.set_timer(_TICK, self._look_at_recordings)
+
+    def _look_at_recordings(self) -> None:
+        """Find out, beside everything else, which recorded results hold a NaN or an infinity."""
+        self._looks = None
+        shelf, watch = self.desk.shelf, self.desk.watch
+        wanted = self._recordings.wanted(shelf) if shelf is not None else ()
+        if wanted:
+            job = self._recordings.look(wanted, watch.path_of, self.post_message)
+            self.tasks.start("recordings", wanted, job)
+
+    def on_health_found(self, message: HealthFound) -> None:
+        """Mark a module."""
+        self.desk.mark_health(message.module, message.sign)
+        self.shown.tree()
 
     def _is_better(self, news: News) -> bool:
         """Whether there is a tagged module now, and what is open is none."""
@@ -261,11 +282,18 @@ class HloTuiApp(BaseApp):
         if opened is None or message.number != opened.number:
             return
         if message.line is None:
-            self.say(f"{message.name} is not defined in this text")
+            self.say(f"{visible(message.name)} is not defined in this text")
         elif message.line == self.main.code.line:
-            self.say(f"%{message.name} is defined here; x shows who uses it")
+            more = f"%{message.name} is defined here; x shows who uses it"
+            self.say(more if opened.hlo else f"{visible(message.name)} is defined here")
         else:
             self.jump(message.line)
+
+    def on_climbed(self, message: Climbed) -> None:
+        """Go along the ladder of stages."""
+        from hlo_tui.ui.climbing import climbed
+
+        climbed(self, message)
 
     def on_searched(self, message: Searched) -> None:
         """Go to the match."""

@@ -128,7 +128,7 @@ class CodeText:
             text = decode(self.opened.module.raw(line, column, width).replace(b"\t", b" "))
         else:
             text = self.opened.head[line][column : column + width]
-        return code_line(text, folded=False) if self.opened.hlo else plain_line(text)
+        return code_line(text, folded=False) if self.opened.hlo else self._page_line(-1, text)
 
     def is_long(self, line: int) -> bool:
         """Whether a line is shown by windows."""
@@ -152,7 +152,7 @@ class CodeText:
     def _make(self, line: int) -> CodeLine:
         text = self._text(line)
         if not self.opened.hlo:
-            return plain_line(text)
+            return self._page_line(line, text)
         computation = self.computation(line)
         if computation is not None and computation.line == line and computation.name and self.folded:
             return self._computation(computation)
@@ -165,6 +165,16 @@ class CodeText:
         shown = code_line(text, self.folded)
         too_wide = self.folded and shown.width > self._width
         return code_line(text, True, tight=True) if too_wide else shown
+
+    def _page_line(self, line: int, text: str) -> CodeLine:
+        """A line of what is no HLO; -1 for a part of one."""
+        page = self.opened.page
+        if page is None:
+            return plain_line(text)
+        from hlo_tui.ui.pagerows import page_line
+
+        place = page.place(line, text) if self._scanned and line >= 0 else ""
+        return page_line(text, page.language.tokenize, self.folded and line >= 0, place)
 
     def _text(self, line: int) -> str:
         if not self._scanned:

@@ -129,7 +129,7 @@ def looked(now: Situation) -> str | None:
 
 def on_name(now: Situation) -> str | None:
     """There has to be a name on the line."""
-    return is_hlo(now) or (None if now.name else "there is no name on this line")
+    return scanned(now) or (None if now.name else "there is no name on this line")
 
 
 def idle(now: Situation) -> str | None:

@@ -7,6 +7,7 @@ from hlo_tui.ui.command import STILL_LOOKING, STILL_READING, Command, Situation
 from hlo_tui.ui.debugcommands import DEBUG, DEBUG_PANELS
 from hlo_tui.ui.findcommands import FIND
 from hlo_tui.ui.jobcommands import JOB
+from hlo_tui.ui.laddercommands import OUTLINE
 from hlo_tui.ui.maincommands import MAIN
 from hlo_tui.ui.memorycommands import COSTS
 from hlo_tui.ui.panelcommands import PANELS
@@ -14,7 +15,7 @@ from hlo_tui.ui.passcommands import PASSES
 
 __all__ = ["BY_ID", "COMMANDS", "STILL_LOOKING", "STILL_READING", "Command", "Situation"]
 
-COMMANDS = (*MAIN, *DEBUG, *PANELS, *DEBUG_PANELS, *PASSES, *FIND, *COSTS, *JOB)
+COMMANDS = (*MAIN, *DEBUG, *PANELS, *DEBUG_PANELS, *PASSES, *FIND, *JOB, *COSTS, *OUTLINE)
 
 BY_ID = {command.id: command for command in COMMANDS}
 
@@ -22,7 +23,8 @@ _SHOWN = {
     "slash": "/", "comma": ",", "full_stop": ".", "colon": ":", "question_mark": "?", "f1": "F1", "f5": "F5",
     "exclamation_mark": "!", "number_sign": "#", "left_parenthesis": "(", "right_parenthesis": ")",
     "plus": "+", "minus": "-", "less_than_sign": "<", "greater_than_sign": ">", "equals_sign": "=",
-    "f9": "F9", "f10": "F10", "f11": "F11", "left_square_bracket": "[", "right_square_bracket": "]",
+    "f9": "F9", "f10": "F10", "f11": "F11", "left_curly_bracket": "{", "right_curly_bracket": "}",
+    "left_square_bracket": "[", "right_square_bracket": "]",
 }  # fmt: skip
 
 

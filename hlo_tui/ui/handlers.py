@@ -32,6 +32,7 @@ def _fill() -> None:
     """Import what registers functions here."""
     for name in (
         "arranging",
+        "climbing",
         "costing",
         "finding",
         "hunting",

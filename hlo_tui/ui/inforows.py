@@ -35,6 +35,10 @@ def build(found: Inspection, value: Json | None, valued: bool, width: int) -> li
         valued: whether there is one to show.
         width: columns.
     """
+    if found.kind == "page":
+        from hlo_tui.ui import pagerows
+
+        return pagerows.build(found, width)
     rows = [*_head(found, width), *(_value(value, width) if valued else ())]
     for title, refs in (("operands", found.operands), ("used by", found.users)):
         if refs or (title == "used by" and found.instruction is not None):
@@ -204,7 +208,8 @@ def brief(found: Inspection, width: int) -> Row:
     """A line in one row, for a screen without room for more."""
     instruction = found.instruction
     if instruction is None:
-        return row(Span(f" {found.title}  {found.role}", "muted"))
+        role = found.computation if found.kind == "page" else found.role
+        return row(Span(f" {found.title}  {role}", "muted"))
     spans: list[Span] = [Span(" ")]
     if found.frames:
         frame = found.frames[0]

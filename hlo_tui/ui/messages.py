@@ -9,6 +9,7 @@ from textual.message import Message
 if TYPE_CHECKING:
     from hlo_tui.dump.files import Stamp
     from hlo_tui.errors import HloTuiError
+    from hlo_tui.passes.ladder import Rung
     from hlo_tui.replay.session import State
     from hlo_tui.theme.theme import Theme
     from hlo_tui.ui.counting import Matches
@@ -41,6 +42,17 @@ class ReplayChanged(Message):
     def can_replace(self, message: Message) -> bool:
         """Only the newest state of a session counts."""
         return isinstance(message, ReplayChanged) and message.session is self.session
+
+
+class Climbed(Message):
+    """The rungs of what is on a line, the program first; `way` is where to go from it, 0 to list them."""
+
+    def __init__(self, number: int, line: int, rungs: tuple[Rung, ...], way: int) -> None:
+        super().__init__()
+        self.number = number
+        self.line = line
+        self.rungs = rungs
+        self.way = way
 
 
 class Seen(Message):

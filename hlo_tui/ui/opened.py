@@ -13,6 +13,7 @@ from hlo_tui.ui.marks import Tagged
 from hlo_tui.ui.treerows import Place
 
 if TYPE_CHECKING:
+    from hlo_tui.formats.page import Page
     from hlo_tui.hlo.module import Module
     from hlo_tui.replay.meaning import Meaning
     from hlo_tui.replay.stopspec import StopSpec
@@ -83,6 +84,7 @@ class Opened:
         tagged: the operations to stop at; there once it is scanned.
         meant: what the stops of this module mean in it, as far as that was looked up.
         painted: to be set when the first lines are on the screen; the scan would slow their drawing down.
+        page: the text as a page, where it is not HLO.
     """
 
     number: int
@@ -98,6 +100,7 @@ class Opened:
     tagged: tuple[Tagged, ...] = ()
     meant: dict[StopSpec, Meaning] = field(default_factory=dict)
     painted: threading.Event = field(default_factory=threading.Event, repr=False)
+    page: Page | None = None
 
     @property
     def replaced(self) -> bool:

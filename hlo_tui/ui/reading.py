@@ -19,6 +19,7 @@ from hlo_tui.hlo.members import several
 from hlo_tui.hlo.source import FileSource, Source
 from hlo_tui.hlo.visible import decode, visible
 from hlo_tui.ui.messages import (
+    Climbed,
     Counted,
     Head,
     Inspected,
@@ -33,6 +34,7 @@ from hlo_tui.ui.messages import (
 from hlo_tui.ui.opened import Opened, Want
 
 if TYPE_CHECKING:
+    from hlo_tui.passes.climbing import Climber
     from hlo_tui.replay.session import State
     from hlo_tui.replay.stopspec import StopSpec
 
@@ -42,7 +44,7 @@ _REPORT = 0.1
 _PAINT = 0.2
 _HEAD, _HEAD_LINES, _HEAD_COLUMNS = 1 << 16, 1000, 1 << 14
 # In this order: what a person waits for comes first.
-_ORDER = ("open", "locate", "search", "marks", "inspect", "count")
+_ORDER = ("open", "locate", "search", "climb", "marks", "inspect", "count")
 
 T = TypeVar("T")
 Stop = Callable[[], bool]
@@ -59,6 +61,7 @@ class Reader:
         self._stopped = False
         self._abandon = False
         self._numbers = 0
+        self._climber: Climber | None = None
         self._condition = threading.Condition()
         threading.Thread(target=self._run, name="hlo-tui-read", daemon=True).start()
 
@@ -77,6 +80,10 @@ class Reader:
         def job(stop: Stop) -> Message | None:
             from hlo_tui.ui.inspection import inspect, is_quick
 
+            if opened.page is not None:
+                from hlo_tui.ui.pagerows import inspect_page
+
+                return Inspected(opened.number, line, inspect_page(opened.page, line))
             if not is_quick(opened.module, line):
                 self._post(Inspected(opened.number, line, inspect(opened.module, line, stop, deep=False)))
             if stop():
@@ -95,6 +102,20 @@ class Reader:
             return Located(opened.number, name, opened.module.definition_line(name, line))
 
         self._put("locate", job)
+
+    def climb(self, opened: Opened, line: int, way: int) -> None:
+        """Find the other rungs of what a line is, to go `way` of them from here; 0 to list them."""
+
+        def job(stop: Stop) -> Message | None:
+            from hlo_tui.passes.climbing import Climber
+            from hlo_tui.ui.climbing import rungs_at
+
+            if self._climber is None:
+                self._climber = Climber()
+            rungs = rungs_at(self._climber, opened, line, way, stop)
+            return None if stop() else Climbed(opened.number, line, tuple(rungs), way)
+
+        self._put("climb", job)
 
     def search(self, opened: Opened, pattern: re.Pattern[bytes], line: int, forward: bool) -> None:
         """Find the next line that matches, from `line` on or back, and once around."""
@@ -211,7 +232,7 @@ def _open(want: Want, number: int, stop: Stop, post: Callable[[Message], object]
             last = now
             post(Progress("reading", done, total))
 
-    opened.module = Module(opened.source, opened.kind)
+    opened.module = opened.page or Module(opened.source, opened.kind)
     outline = opened.module.scan(progress, stop)
     if not outline.complete:
         return None
@@ -240,14 +261,16 @@ def _document(want: Want, number: int) -> Opened:
     one = b"HloModule " in head and not several(head)
     if kind == kinds.TEXT and want.member is None and one:
         return Opened(number, want, plain, kind, hlo=True, file=plain, head=_lines(head))
+    from hlo_tui.formats.opening import open_page, sort_of
     from hlo_tui.hlo.loading import open_document
 
-    try:
-        document = open_document(want.path, want.member)
-    except HloTuiError:
-        if not head or b"\0" in head or kind == kinds.BINARY:
-            raise
-        return Opened(number, want, plain, "text", file=plain, head=_lines(head))
+    if want.member is None and sort_of(want.path) is not None:
+        page = open_page(want.path)
+        head = page.source.read(0, _HEAD)
+        return Opened(
+            number, want, page.source, page.format, page.note, page=page, file=plain, head=_lines(head)
+        )
+    document = open_document(want.path, want.member)
     file = _file_of(document.source, want.path)
     head = document.source.read(0, _HEAD)
     return Opened(number, want, document.source, document.kind, document.note, True, file, _lines(head))

@@ -57,7 +57,9 @@ def code_title(text: CodeText | None, line: int, focused: bool, changed: bool) -
     opened = text.opened
     want = opened.want
     name = visible(want.title or want.path.name)
-    spans = [Span(f" {name}", "title" if focused else "title_away"), Span(f"  {visible(want.stage)}", "text")]
+    spans = [Span(f" {name}", "title" if focused else "title_away")]
+    if want.stage != name:
+        spans.append(Span(f"  {visible(want.stage)}", "text"))
     if changed:
         spans.append(Span("  replaced on disk", "notice"))
     outline = text.outline
@@ -70,6 +72,8 @@ def code_title(text: CodeText | None, line: int, focused: bool, changed: bool) -
             spans.append(Span(f"  {TAGGED} {len(opened.tagged)}", "tagged"))
         if outline.elided_constants:
             spans.append(Span(f"  {count_text(outline.elided_constants, 'constant')} elided", "muted"))
+    if opened.page is not None:
+        spans.append(Span(f"  {visible(opened.kind)}", "muted"))
     if opened.note:
         spans.append(Span(f"  {visible(opened.note)}", "muted"))
     if outline is not None:

@@ -142,7 +142,8 @@ def _line_answered(app: BaseApp, text: str) -> None:
     if text.isascii() and text.isdigit():
         app.jump(int(text) - 1)
     else:
-        app.reader.locate(opened, text.lstrip("%"), app.main.code.line)
+        name = text.lstrip("%") if opened.hlo else text
+        app.reader.locate(opened, name, app.main.code.line)
 
 
 @does("top")
