@@ -24,6 +24,7 @@ _ANSWERS = 50
 
 if TYPE_CHECKING:
     from hlo_tui.dump.files import Stamp
+    from hlo_tui.dump.modules import ModuleKey
     from hlo_tui.job.terminal import Job
     from hlo_tui.replay.session import State
     from hlo_tui.replay.stopspec import StopSpec
@@ -238,8 +239,12 @@ class Desk:
         key, found = want.place.module, health(state)
         if key is None or not found or self.tree.health.get(key) in (found, BAD):
             return False
-        self.tree = replace(self.tree, health={**self.tree.health, key: found})
+        self.mark_health(key, found)
         return True
+
+    def mark_health(self, key: ModuleKey, sign: str) -> None:
+        """Keep what is known of a module's health."""
+        self.tree = replace(self.tree, health={**self.tree.health, key: sign})
 
     def replay_view(self, now: float) -> ReplayView:
         """How the replay is to be shown."""

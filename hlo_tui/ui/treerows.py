@@ -12,7 +12,7 @@ from hlo_tui.dump.listing import Group
 from hlo_tui.dump.modules import Module, ModuleKey, Stage
 from hlo_tui.dump.words import count_text, size_text
 from hlo_tui.hlo.visible import visible
-from hlo_tui.ui.glyphs import BAD, DOT, FOLDED, OPEN, RAN, TAGGED, TIMES
+from hlo_tui.ui.glyphs import BAD, DOT, FOLDED, OPEN, RAN, TAGGED, TIMES, UNKNOWN
 from hlo_tui.ui.rows import Row, Span, row, wrap
 from hlo_tui.ui.shelf import Shelf, first_stage
 
@@ -198,7 +198,7 @@ def _group(shelf: Shelf, group: Group, view: TreeView, words: list[str], width: 
     tags = max(shelf.tags(module) for module in group.modules)
     yield Row(
         (_sign(node, view), Span(visible(group.name) or "(no name)", "strong" if tags else "text")),
-        (*_tags(tags), Span(f" {TIMES}{len(group.modules)}", "count")),
+        (*_health(view, modules, bool(tags)), *_tags(tags), Span(f" {TIMES}{len(group.modules)}", "count")),
         node,
     )
     if node in view.unfolded or words:
@@ -220,10 +220,10 @@ def _module(
     opened = view.shown is not None and view.shown.module == module.key and node not in view.unfolded
     if alone:
         title = Span(name, "accent" if opened else "strong" if tags else "text")
-        right = (*_health(view, module), *_tags(tags), Span(f" {number}{process}", "count"))
+        right = (*_health(view, (module,), bool(tags)), *_tags(tags), Span(f" {number}{process}", "count"))
     else:
         title = Span((number or name) + process, "accent" if opened else "text")
-        right = (*_health(view, module), *_tags(tags), Span(f" {clock(module.mtime_ns)}", "time"))
+        right = (*_health(view, (module,), bool(tags)), *_tags(tags), Span(f" {clock(module.mtime_ns)}", "time"))
     yield Row((Span(indent), _sign(node, view), title), right, node)
     stages = [s for s in module.stages if words and any(word in s.label.lower() for word in words)]
     if node in view.unfolded:
@@ -301,9 +301,11 @@ def _sign(node: Node, view: TreeView) -> Span:
     return Span(f"{OPEN if node in view.unfolded else FOLDED} ", "fold")
 
 
-def _health(view: TreeView, module: Module) -> tuple[Span, ...]:
-    sign = view.health.get(module.key, "")
-    return (Span(f"{sign} ", {BAD: "nan", RAN: "ran"}.get(sign, "missing")),) if sign else ()
+def _health(view: TreeView, modules: Iterable[Module], gap: bool) -> tuple[Span, ...]:
+    signs = {view.health.get(module.key, "") for module in modules}
+    sign = next((one for one in (BAD, UNKNOWN, RAN) if one in signs), "")
+    role = {BAD: "nan", RAN: "ran"}.get(sign, "missing")
+    return (Span(sign + (" " if gap else ""), role),) if sign else ()
 
 
 def _tags(count: int) -> tuple[Span, ...]:

@@ -194,3 +194,15 @@ def test_what_a_change_by_hand_does_to_a_value_is_said():
     assert "the same without them" in text({"changes": 1, "changed": False})
     assert "without them it is f32[4,8]  min" in text({"changes": 2, "changed": True, "before": summary(9.0)})
     assert "would not come here" in text({"changes": 1, "changed": True, "before": None})
+
+
+async def test_modules_whose_recorded_result_is_not_finite_are_marked_before_anything_runs():
+    async with driving(DATA / "replay", (120, 50)) as app:
+        await app.opened()
+        await app.press("1", "slash")
+        await app.type("jit_reaching")
+        await app.sees("jit_reaching     ! #26")
+        await app.press("ctrl+u")
+        await app.type("jit_masked")
+        await app.sees("jit_masked")
+        assert "! #24" not in app.text
