@@ -7,6 +7,8 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hlo_tui.cost.analysis import CONTROL, Analysis
+from hlo_tui.cost.telling import cost_words
 from hlo_tui.dump.words import count_text
 from hlo_tui.hlo.frames import SourceFrame
 from hlo_tui.hlo.instruction import Instruction
@@ -39,7 +41,7 @@ class Inspection:
 
     Attributes:
         line: from 0.
-        kind: "instruction", "computation", "module" or "text".
+        kind: "instruction", "computation", "module", "page" for what is not HLO, or "text".
         title: its name.
         computation: the name of the computation around it or that it is.
         role: what that is for, in XLA's words.
@@ -146,10 +148,23 @@ def _instruction(
         frames=frames,
         source=tuple(source_line(frame.file, frame.line) for frame in frames),
         tags=tuple(module.tags_of(instruction)),
+        facts=_cost(module, instruction, around),
         raw=raw[0],
         size=raw[1],
         complete=deep,
     )
+
+
+def _cost(module: Module, instruction: Instruction, around: Computation | None) -> tuple[str, ...]:
+    """What one run of an instruction costs; nothing for what runs others, is free, or takes long to count."""
+    outline, lines = module.outline, module.lines
+    called = [outline.by_name(name) for name in instruction.called] if outline is not None else []
+    if around is None or lines is None or instruction.opcode in CONTROL:
+        return ()
+    if any(one is not None and lines.start(one.last) - lines.start(one.line) > _QUICK for one in called):
+        return ()
+    cost = Analysis(module).instruction(module.body(around), instruction)
+    return (cost_words(cost),) if cost.flops or cost.transcendentals else ()
 
 
 def _computation(module: Module, computation: Computation, raw: str, size: int, deep: bool) -> Inspection:
