@@ -38,18 +38,25 @@ def shown_keys(command: Command) -> str:
     return " ".join(shown_key(key) for key in command.keys)
 
 
-# What a person needs first, in the README.
-_FIRST = (
-    "continue", "next", "step", "finish", "to", "hunt", "moment", "up", "down", "break", "stops", "stop_list",
-    "value", "definition", "users", "back", "search", "match_next", "stage_previous", "stage_next",
-    "metadata", "follow", "interrupt", "help", "palette", "quit",
+# What a person needs first, in the README: the ten that matter, then those that are soon missed.
+_TEN = (
+    "continue", "next", "step", "break", "hunt", "value", "definition", "back", "search", "help",
+)  # fmt: skip
+_THEN = (
+    "finish", "to", "moment", "up", "down", "stops", "stop_list", "inputs", "history", "runs", "watch", "grains",
+    "timeline", "memory", "users", "match_next", "stage_previous", "stage_next", "metadata", "follow", "interrupt",
+    "palette", "quit",
 )  # fmt: skip
 
 
 def key_table() -> str:
-    """The first keys to know as a Markdown table; a command and its way back in one row."""
+    """The first keys to know as two Markdown tables; a command and its way back in one row."""
+    return f"{_table(_TEN)}\nAnd then:\n\n{_table(_THEN)}"
+
+
+def _table(identities: tuple[str, ...]) -> str:
     lines = ["| key | |", "|---|---|"]
-    for identity in _FIRST:
+    for identity in identities:
         command, way_back = BY_ID[identity], BY_ID.get(f"{identity}_back")
         keys, words = f"`{shown_key(command.keys[0])}`", command.help
         if way_back is not None:
