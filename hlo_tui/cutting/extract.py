@@ -162,6 +162,7 @@ class _Cut:
         self._body = body
         self._target = target
         self._notes: dict[str, None] = {}
+        self._known: dict[str, Instruction] = {}
         self._names = set(body.by_name)
         self._live: list[LiveIn] = []
         self._lines: list[str] = []
@@ -229,8 +230,10 @@ class _Cut:
         return user.opcode.endswith(("-done", "-update")) and operand.opcode.endswith(("-start", "-update"))
 
     def _operand(self, name: str, user: Instruction) -> Instruction:
-        found = self._body.by_name.get(name)
-        if found is None:
+        found = self._known.get(name) or self._body.by_name.get(name)
+        if found is not None:
+            self._known[name] = found
+        else:
             message = f"%{visible(name)}, which %{visible(user.name)} uses, is not in its computation"
             raise HloTuiError("an operand is not in the text", message)
         return found

@@ -13,6 +13,7 @@ from hlo_tui.hlo.shape import Shape
 from hlo_tui.hlo.visible import visible
 
 _SIZE = re.compile(r"\s*(>=|<=|>|<|=|==)?\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
+_SPECIAL = re.compile(r"[\\^$.|?*+()\[\]{}\n]")
 _COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 # What every instruction has, whatever else is on its line.
@@ -31,6 +32,8 @@ class Query:
         size: compares the bytes of the result.
         op_name: to be found in the op_name of the metadata.
         tag: a key of the frontend attributes, or KEY=VALUE.
+        candidates: what at least stands on a line that can be meant.
+        literal: the same as plain bytes, small letters where case does not matter; None where it is no plain text.
     """
 
     pattern: re.Pattern[bytes] | None = None
@@ -41,6 +44,7 @@ class Query:
     op_name: re.Pattern[str] | None = None
     tag: str = ""
     candidates: re.Pattern[bytes] = re.compile(_ANY_INSTRUCTION)
+    literal: bytes | None = None
 
     @property
     def filtered(self) -> bool:
@@ -105,6 +109,7 @@ def make_query(
         op_name=None if name is None else re.compile(op_name, name.flags & re.IGNORECASE),
         tag=tag,
         candidates=found or re.compile(_candidates(opcode, shape, dtype, op_name, tag)),
+        literal=found.pattern if found is not None and not _SPECIAL.search(pattern) else None,
     )
     if found is None and not query.filtered:
         raise HloTuiError(

@@ -139,7 +139,7 @@ class _Lines:
         """What is found, up to the end or up to the first line that is not regular."""
         for base, block in _blocks(self._source, 0):
             counted = 0
-            for at in _matches(block, self._query.candidates):
+            for at in _matches(block, self._query):
                 begin = block.rfind(b"\n", 0, at) + 1
                 behind = block.find(b"\n", at)
                 line = block[begin : behind if behind >= 0 else len(block)]
@@ -193,7 +193,7 @@ def _search_parts(source: Source, place: Place, query: Query, begin: int, stop: 
     module: Module | None = None
     last, seen = -1, -1
     for base, block in _blocks(source, begin):
-        for at in _matches(block, query.candidates):
+        for at in _matches(block, query):
             if module is None:
                 module = Module(source)
                 if not module.scan(stop=stop).complete:
@@ -252,12 +252,23 @@ def _blocks(source: Source, offset: int) -> Iterator[tuple[int, bytes]]:
         offset += end
 
 
-def _matches(block: bytes, pattern: re.Pattern[bytes]) -> Iterator[int]:
-    """Where a pattern is found, the first place in each line."""
+def _matches(block: bytes, query: Query) -> Iterator[int]:
+    """Where there is a candidate, the first place in each line."""
+    found = _literal(block, query, query.literal) if query.literal is not None else query.candidates.search
     at = 0
-    while at < len(block) and (match := pattern.search(block, at)) is not None:
-        yield match.start()
-        behind = block.find(b"\n", match.start())
+    while at < len(block):
+        match = found(block, at)
+        start = match.start() if isinstance(match, re.Match) else match
+        if start is None or start < 0:
+            return
+        yield start
+        behind = block.find(b"\n", start)
         if behind < 0:
             return
         at = behind + 1
+
+
+def _literal(block: bytes, query: Query, literal: bytes) -> Callable[[bytes, int], int]:
+    """Finds plain text: much faster than an expression that takes large and small letters for the same."""
+    text = block.lower() if query.candidates.flags & re.IGNORECASE else block
+    return lambda _, at: text.find(literal, at)

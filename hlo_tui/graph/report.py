@@ -6,7 +6,7 @@ from typing import Any
 
 from hlo_tui.dump.words import count_text
 from hlo_tui.graph.drawing import draw
-from hlo_tui.graph.wiring import Graph
+from hlo_tui.graph.wiring import WAYS, Graph
 from hlo_tui.hlo.visible import visible
 
 
@@ -44,7 +44,8 @@ def summary(graph: Graph) -> str:
     """How much there is, and how much is not shown."""
     words = [count_text(len(graph.nodes), "instruction")]
     if graph.end is not None:
-        words.append(f"{graph.paths:,} {'way' if graph.paths == 1 else 'ways'} to %{visible(graph.end[1])}")
+        count = f"more than {WAYS:,} ways" if graph.paths >= WAYS else count_text(graph.paths, "way")
+        words.append(f"{count} to %{visible(graph.end[1])}")
     if graph.cut:
         words.append("there are more: the nearest are shown")
     return ", ".join(words)

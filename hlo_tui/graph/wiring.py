@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from hlo_tui.errors import HloTuiError
@@ -14,6 +14,8 @@ from hlo_tui.hlo.visible import visible
 # (computation, instruction)
 Key = tuple[str, str]
 MOST = 120
+# More ways than these are not counted.
+WAYS = 1_000_000
 # Of one instruction's operands, and of its users: a loop's tuple or a zero would fill the picture alone.
 EACH = 8
 _DEEPEST = 8
@@ -62,7 +64,7 @@ class Graph:
         edges: from an operand to its user, each pair once.
         focus: what the graph is about.
         cut: whether there would have been more than it may hold.
-        paths: how many different ways lead from the focus to `end`; 0 for a neighbourhood.
+        paths: how many different ways lead from the focus to `end`, WAYS where there are more; 0 for a neighbourhood.
         end: the other instruction, None for a neighbourhood.
     """
 
@@ -81,11 +83,14 @@ class Wiring:
     Attributes:
         module: scanned.
         opened: the fusions that are replaced by what is in them.
+        check: asked often; what it raises ends the work.
     """
 
     module: Module
     opened: frozenset[Key] = frozenset()
+    check: Callable[[], None] = lambda: None
     _outer: dict[str, Instruction] = field(default_factory=dict, init=False, repr=False)
+    _known: dict[Key, Instruction | None] = field(default_factory=dict, init=False, repr=False)
     _known_users: dict[Key, list[Key]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -102,10 +107,15 @@ class Wiring:
         Raises:
             HloTuiError: there is none.
         """
-        found = self.module.find(key[1], key[0])
+        found = self._find(key)
         if found is None:
             raise HloTuiError("no such instruction", visible("/".join(key)), "hlo-tui grep finds names")
         return found
+
+    def _find(self, key: Key) -> Instruction | None:
+        if key not in self._known:
+            self._known[key] = self.module.find(key[1], key[0])
+        return self._known[key]
 
     def shown(self, key: Key) -> Key:
         """What stands for an instruction in the graph: itself, or of an opened fusion its root."""
@@ -121,6 +131,7 @@ class Wiring:
 
     def operands(self, key: Key) -> list[Key]:
         """The instructions whose values it uses, each once."""
+        self.check()
         one = self.instruction(key)
         return list(
             dict.fromkeys(found for name in one.operands for found in self._source(one.computation, name))
@@ -134,7 +145,7 @@ class Wiring:
         return found
 
     def _source(self, computation: str, name: str, depth: int = 0) -> Iterator[Key]:
-        found = self.module.find(name, computation)
+        found = self._find((computation, name))
         if found is None:
             return
         outer = self._outer.get(computation)
@@ -290,7 +301,7 @@ def _count(members: Iterable[Key], following: dict[Key, list[Key]], first: Key, 
     while ready:
         at = ready.pop()
         for target in following.get(at, ()):
-            ways[target] += ways[at]
+            ways[target] = min(WAYS, ways[target] + ways[at])
             entering[target] -= 1
             if not entering[target]:
                 ready.append(target)

@@ -22,6 +22,7 @@ _KEPT_BYTES = 1 << 22
 _NAME_BYTES = 4096
 # Longer ones are not written by hand: where lines and instructions are equally many, each is the other.
 _HAND_WRITTEN = 1 << 18
+_IN_NAMES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 _NAME = re.compile(rb"\s*+(?:ROOT\s++)?+%?\s*+([\w.\-\x80-\xff]++)")
 
 
@@ -110,8 +111,11 @@ class Body:
         places = set()
         for first, last in self._lines.blocks(self.computation.line, self.computation.last, _BLOCK):
             base = self._lines.start(first)
-            for match in pattern.finditer(self._source.read(base, self._lines.span(last)[1] - base)):
-                places.add(self._places.index(base + match.start()))
+            data = self._source.read(base, self._lines.span(last)[1] - base)
+            for match in pattern.finditer(data):
+                # Looked at here: an expression that begins with a letter is found much faster.
+                if match.start() == 0 or data[match.start() - 1] not in _IN_NAMES:
+                    places.add(self._places.index(base + match.start()))
         found = (self.at(index) for index in sorted(places) if index >= 0)
         return tuple(instruction for instruction in found if instruction and name in instruction.operands)
 
