@@ -426,17 +426,6 @@ class Evaluator:
 
         return step
 
-    def rest_compiled(self, frame: Frame, op: Op, carry: Any) -> Any:
-        """The value of a loop that is compiled in one piece from the iteration on into which `carry` goes.
-
-        Raises:
-            EngineError: XLA refuses it.
-        """
-        computation = frame.computation
-        piece = self._cut(computation, [op.index], list(op.operands), [op.index])
-        self.board.mark(Doing(Phase.RUN, computation.name, op.name).record())
-        return self._compiled(piece)([carry])[0]
-
 
 _PASS = frozenset(
     {

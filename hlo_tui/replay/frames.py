@@ -77,11 +77,16 @@ class Loop:
 
     Kept values are thinned as the loop goes on, so that a loop of any length keeps a bounded number of them;
     what is
-    not kept is computed again from the nearest kept value before it.
+    not kept is computed again from the nearest kept value before it. What is met on such a way is in `near` for a
+    while: who goes back through a loop needs it next. From iteration `compiled` on, where it is not None, the
+    iterations ran in one piece with others.
     """
 
     KEPT = 64
-    __slots__ = ("_newest", "_stride", "carries", "frames", "length", "reached", "unknown")
+    NEAR = 32
+    __slots__ = (
+        "_newest", "_stride", "carries", "compiled", "frames", "length", "near", "reached", "unknown",
+    )  # fmt: skip
 
     def __init__(self, first: Any) -> None:
         self.carries: dict[int, Any] = {0: first}
@@ -89,6 +94,8 @@ class Loop:
         self.length: int | None = None
         self.unknown: Any = None
         self.frames: dict[int, Frame] = {}
+        self.near: dict[int, Any] = {}
+        self.compiled: int | None = None
         self._newest = 0
         self._stride = 1
 
@@ -107,7 +114,8 @@ class Loop:
 
     def thin(self) -> bool:
         """Forget every other of the kept values, but the first and the newest; whether there was any to forget."""
-        before = len(self.carries)
+        before = len(self.carries) + len(self.near)
+        self.near.clear()
         if before > 2:
             self._stride *= 2
             self.carries = {
@@ -115,9 +123,17 @@ class Loop:
             }
         return before > 2
 
-    def nearest(self, iteration: int) -> int:
-        """The last iteration not after this one whose value is kept."""
-        return max(k for k in self.carries if k <= iteration)
+    def nearest(self, iteration: int) -> tuple[int, Any]:
+        """The last iteration not after this one whose value is there, and the value."""
+        k = max(k for kept in (self.carries, self.near) for k in kept if k <= iteration)
+        return k, self.carries[k] if k in self.carries else self.near[k]
+
+    def pass_by(self, iteration: int, value: Any) -> None:
+        """Remember for a while what goes into an iteration on the way to another one."""
+        self.near.pop(iteration, None)
+        self.near[iteration] = value
+        if len(self.near) > self.NEAR:
+            del self.near[next(iter(self.near))]
 
     def remember(self, ordinal: int, frame: Frame) -> None:
         """Keep a child frame for a while: stepping back and forth by one iteration needs no new run."""

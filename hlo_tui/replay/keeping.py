@@ -83,7 +83,7 @@ class Keeper:
                 _count(value, buffers)
             for runs in frame.calls.values():
                 if isinstance(runs, Loop):
-                    for value in runs.carries.values():
+                    for value in (*runs.carries.values(), *runs.near.values()):
                         _count(value, buffers)
         return sum(buffers.values())
 

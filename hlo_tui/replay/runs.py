@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hlo_tui.errors import EngineError
 from hlo_tui.replay.applications import sample
 from hlo_tui.replay.frames import Call, Frame, Loop
 from hlo_tui.replay.grain import Grain, Interrupted
 from hlo_tui.replay.loops import never_ends
-from hlo_tui.replay.lowering import Cannot
 from hlo_tui.replay.program import APPLIED, Op
+from hlo_tui.replay.turns import Turns
 from hlo_tui.replay.values import Unknown, find_unknown
 
 if TYPE_CHECKING:
     from hlo_tui.replay.evaluate import Evaluator
 
+# A loop that is run in pieces listens between them; the first is this many iterations, and later ones are longer until
+# they take this long.
+_FIRST_PIECE = 1 << 8
+_PIECE_SECONDS = 0.05
+# In so many parts it is run to one iteration, so that from there it is not far back.
+_PARTS = 8
 _NEVER_ENDS = "the loop never ends: its condition depends on nothing that its body changes"
 
 
@@ -28,6 +35,7 @@ class Runs:
         self._evaluator = evaluator
         self._computation = evaluator.program.computation
         self._never: dict[Op, bool] = {}
+        self.turns = Turns(evaluator)
 
     def value(self, frame: Frame, index: int) -> Any:
         """The value of an instruction, from the runs of what it calls."""
@@ -98,11 +106,14 @@ class Runs:
 
         Of one that never ends: how many times it is known to.
         """
-        loop = self.loop(frame, index)
-        never = self._never_ends(frame.computation.ops[index])
+        loop, op = self.loop(frame, index), frame.computation.ops[index]
+        never = self._never_ends(op)
+        left = self._driven_at_most(op)
         while self._condition(frame, index, loop.reached) and not never:
             if self._evaluator.interrupted:
                 raise Interrupted
+            if self._evaluator.steps > left and not self._run_rest(frame, index):
+                left = math.inf
         return loop.reached
 
     def _never_ends(self, op: Op) -> bool:
@@ -164,48 +175,73 @@ class Runs:
     def _carry(self, frame: Frame, index: int, iteration: int) -> Any:
         loop = self.loop(frame, index)
         op = frame.computation.ops[index]
-        k = loop.nearest(iteration)
-        value = loop.carries[k]
+        k, value = loop.nearest(iteration)
+        way = iteration - k
+        in_one_piece = loop.compiled is not None and k >= loop.compiled and way > 1
+        every = max(1, way // (_PARTS if in_one_piece else loop.NEAR))
         while k < iteration:
-            body = loop.frames.get(2 * k + 1)
-            if body is None:
-                body = Frame(self._computation(op.called[0]), [value], frame, index, 2 * k + 1, k)
-                loop.remember(2 * k + 1, body)
-            value = self._evaluator.root(body)
-            k += 1
+            done = self.turns.run(op, value, min(every, iteration - k)) if in_one_piece else None
+            if done is None:
+                body = loop.frames.get(2 * k + 1)
+                if body is None:
+                    body = Frame(self._computation(op.called[0]), [value], frame, index, 2 * k + 1, k)
+                    loop.remember(2 * k + 1, body)
+                done = self._evaluator.root(body), 1
+            value = done[0]
+            k += done[1]
             loop.keep(k, value)
+            if way > 1 and (iteration - k) % every == 0:
+                loop.pass_by(k, value)
         return value
 
     def _loop_value(self, frame: Frame, index: int) -> Any:
         op = frame.computation.ops[index]
         loop = self.loop(frame, index)
-        called = [self._computation(c) for c in op.called]
-        endless = self._evaluator.grain is Grain.BODY or any(
-            self._evaluator.holds(one) or one.id in self._evaluator.changes.computations for one in called
-        )
         never = self._never_ends(op)
-        limit = None if endless else self._evaluator.steps + self._evaluator.driven
+        left = self._driven_at_most(op)
         while self._condition(frame, index, loop.reached):
             if never:
                 return self._evaluator.became_unknown(frame.computation, op, _NEVER_ENDS)
-            if limit is not None and self._evaluator.steps > limit:
-                limit = None
-                rest = self._rest(frame, op, self._carry(frame, index, loop.reached))
-                if rest is not None:
-                    return rest
+            if self._evaluator.steps > left and not self._run_rest(frame, index):
+                left = math.inf
         if loop.unknown is not None:
             return self._unchanging(op, self._carry(frame, index, loop.reached), loop.unknown)
         assert loop.length is not None
         return self._carry(frame, index, loop.length)
 
-    def _rest(self, frame: Frame, op: Op, carry: Any) -> Any:
-        """The value of a loop whose rest is compiled; None where something in it has to go its own way."""
-        if find_unknown(carry) is not None:
-            return None
-        try:
-            return self._evaluator.rest_compiled(frame, op, carry)
-        except (Cannot, EngineError):
-            return None
+    def _driven_at_most(self, op: Op) -> float:
+        """The count of steps at which what is left of a loop is run in one piece."""
+        evaluator = self._evaluator
+        called = [self._computation(c) for c in op.called]
+        apart = evaluator.changes.computations | evaluator.supplies.computations
+        if evaluator.grain is Grain.BODY or evaluator.program.draws(op):
+            return math.inf
+        if any(evaluator.holds(one) or one.id in apart for one in called):
+            return math.inf
+        return evaluator.steps + evaluator.driven
+
+    def _run_rest(self, frame: Frame, index: int) -> bool:
+        """Run a loop to its end in a few pieces; False where something in it has to go its own way."""
+        op, loop = frame.computation.ops[index], self.loop(frame, index)
+        piece = _FIRST_PIECE
+        while loop.length is None:
+            if self._evaluator.interrupted:
+                raise Interrupted
+            start, began = loop.reached, time.monotonic()
+            # Pieces end where values are kept longest.
+            wanted = piece - start % piece
+            done = self.turns.run(op, self._carry(frame, index, start), wanted)
+            if done is None:
+                return False
+            if loop.compiled is None:
+                loop.compiled = start
+            loop.reached = start + done[1]
+            loop.keep(loop.reached, done[0])
+            if done[1] < wanted:
+                loop.length = loop.reached
+            if time.monotonic() - began < _PIECE_SECONDS:
+                piece *= 2
+        return True
 
     def _unchanging(self, op: Op, carry: Any, unknown: Unknown) -> Any:
         """The value of a loop of unknown length: known where the body hands on what it is given."""

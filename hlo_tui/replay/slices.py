@@ -108,11 +108,69 @@ class SliceModule(ModuleScope):
         leaves: list[Instruction] = []
         for index in live_out:
             self._leaves(emitted[index], leaves, out)
+        return self._finish(into, leaves, out)
+
+    def _finish(self, into: pb.HloComputationProto, leaves: list[Instruction], out: Emitter) -> bytes:
         root = out.emit("tuple", _tuple_shape(leaves), leaves)
         self.proto.entry_computation_id = self._close(into, root)
         self.proto.entry_computation_name = self.proto.computations[-1].name
         self.proto.host_program_shape.CopyFrom(self.proto.computations[-1].program_shape)
         return self.proto.SerializeToString(deterministic=True)
+
+    def turns(self, op: Op) -> bytes:
+        """Make the module that runs some iterations of a `while`, and return its bytes.
+
+        Its parameters are what goes into the first one, a zero, and how many to run at most; its results what goes
+        into the next one, and how many were run.
+
+        Raises:
+            lowering.Cannot: an instruction in it has no plain form here.
+        """
+        carry = value_shape(op)
+        state = pb.ShapeProto(element_type=arrays.TUPLE, tuple_shapes=[carry, self.COUNT, self.COUNT])
+        into = pb.HloComputationProto()
+        out = Emitter(self, into)
+        parts = [self._live_in(shape, out) for shape in state.tuple_shapes]
+        called = [self._turn(op, state), self._goes_on(op, state)]
+        loop = out.emit("while", state, [out.emit("tuple", state, parts)], called_computation_ids=called)
+        leaves: list[Instruction] = []
+        for index in range(2):
+            self._leaves(
+                out.emit("get-tuple-element", state.tuple_shapes[index], [loop], tuple_index=index),
+                leaves,
+                out,
+            )
+        return self._finish(into, leaves, out)
+
+    COUNT = arrays.array_shape(pb.S64, ())
+
+    def _turn(self, op: Op, state: pb.ShapeProto) -> int:
+        """The body: that of the original loop, and one more is counted."""
+        into = pb.HloComputationProto()
+        out = Emitter(self, into)
+        carry, count, limit = self._state_parts(state, out)
+        after = out.emit("call", carry.shape, [carry], called_computation_ids=[self.callee(op.called[0])])
+        one = out.emit("constant", self.COUNT, [], literal=pb.LiteralProto(shape=self.COUNT, s64s=[1]))
+        counted = out.emit("add", self.COUNT, [count, one])
+        return self._close(into, out.emit("tuple", state, [after, counted, limit]))
+
+    def _goes_on(self, op: Op, state: pb.ShapeProto) -> int:
+        """The condition: that of the original loop, and not so many were run."""
+        into = pb.HloComputationProto()
+        out = Emitter(self, into)
+        carry, count, limit = self._state_parts(state, out)
+        flag = arrays.array_shape(arrays.PRED, ())
+        goes_on = out.emit("call", flag, [carry], called_computation_ids=[self.callee(op.called[1])])
+        fewer = out.emit("compare", flag, [count, limit], comparison_direction="LT", comparison_type="SIGNED")
+        return self._close(into, out.emit("and", flag, [fewer, goes_on]))
+
+    @staticmethod
+    def _state_parts(state: pb.ShapeProto, out: Emitter) -> list[Instruction]:
+        whole = out.emit("parameter", state, [], parameter_number=0)
+        return [
+            out.emit("get-tuple-element", shape, [whole], tuple_index=index)
+            for index, shape in enumerate(state.tuple_shapes)
+        ]
 
     def _lower_all(
         self, computation: Computation, ops: Sequence[int], emitted: dict[int, Instruction], out: Emitter
