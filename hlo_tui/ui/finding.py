@@ -13,6 +13,7 @@ from hlo_tui.ui.treerows import ORDERS
 
 if TYPE_CHECKING:
     from hlo_tui.cutting.extract import Part
+    from hlo_tui.hlo.module import Module
     from hlo_tui.ui.base import BaseApp
     from hlo_tui.ui.opened import Opened
     from hlo_tui.ui.tasks import Task
@@ -101,6 +102,7 @@ def _extract(app: BaseApp) -> None:
 @answers("extract")
 def _extract_answered(app: BaseApp, text: str) -> None:
     from hlo_tui.ui.graphscreen import outside
+    from hlo_tui.ui.passes.subject import instruction_here
 
     name, _, depth = text.strip().rpartition(" ")
     if not depth.isdigit() and depth != "all":
@@ -109,12 +111,23 @@ def _extract_answered(app: BaseApp, text: str) -> None:
     if not name:
         return
     outside(app, path)
-    part = _part(app, depth)
-    _write(path, part.text)
-    what = f"{part.instructions} instructions, {len(part.parameters)} parameters in {path}"
+    computation, instruction = instruction_here(app)
+    module = _opened(app).module
+
+    def job(task: Task) -> None:
+        task.say("cutting out")
+        part = _part(module, computation, instruction, depth)
+        _write(path, part.text)
+        task.words = f"{part.instructions} instructions, {len(part.parameters)} parameters in {path}"
+        app.call_from_thread(_with_values, app, part, path, task.words)
+
+    _begin(app, job)
+
+
+def _with_values(app: BaseApp, part: Part, path: Path, what: str) -> None:
+    """Write what comes into a part beside it, where the replay stands in its module."""
     state, replays = app.desk.replays.state, app.desk.replays
     if state is None or state.status != "standing" or not replays.is_of(app.desk.opened):
-        app.say(f"{what}; the replay makes inputs up")
         return
     params = {
         "what": "parts",
@@ -122,17 +135,18 @@ def _extract_answered(app: BaseApp, text: str) -> None:
         "parts": [[one.name, one.computation, one.instruction, list(one.element)] for one in part.parameters],
         "result": [part.computation, part.instruction],
     }
-    app.say(f"{what}; its values are being written")
 
     def told(result: dict[str, Any]) -> None:
-        app.call_from_thread(app.say, f"{what}; its values here in {result['path']}")
+        app.call_from_thread(app.say, f"{what}; the values that come in here are in {result['path']}")
 
-    replays.running.inspect(params, told)
+    app.attempt(lambda: replays.running.inspect(params, told))
 
 
 @does("extract_copy")
 def _extract_copy(app: BaseApp) -> None:
-    part = _part(app, "0")
+    from hlo_tui.ui.passes.subject import instruction_here
+
+    part = _part(_opened(app).module, *instruction_here(app), "0")
     if len(part.text) > _COPIED:
         message = f"{len(part.text):,} bytes; the terminal takes no more than {_COPIED:,}"
         raise HloTuiError("Too much to copy", message, "cut this instruction out writes it into a file")
@@ -186,12 +200,9 @@ def _opened(app: BaseApp) -> Opened:
     return app.desk.opened
 
 
-def _part(app: BaseApp, depth: str) -> Part:
+def _part(module: Module, computation: str, name: str, depth: str) -> Part:
     from hlo_tui.cutting.extract import ALL, extract_instruction
-    from hlo_tui.ui.passes.subject import instruction_here
 
-    computation, name = instruction_here(app)
-    module = _opened(app).module
     found = module.find(name, computation)
     if found is None:
         raise HloTuiError("The instruction is gone", name)

@@ -111,7 +111,7 @@ class GraphScreen(TaskPanel):
 
         def job(task: Task) -> None:
             task.say("drawing")
-            task.found.append(drawing_of(module, view, ascii_only))
+            task.found.append(drawing_of(Wiring(module, view.opened, task.check), view, ascii_only))
 
         return self.owner.tasks.start(KIND, (self._want, view), job)
 
@@ -284,13 +284,12 @@ class GraphScreen(TaskPanel):
             self._view_rows.reveal(drawing.places[at].row)
 
 
-def drawing_of(module: Module, view: View, ascii_only: bool) -> Drawing:
+def drawing_of(wiring: Wiring, view: View, ascii_only: bool) -> Drawing:
     """Draw a view.
 
     Raises:
         HloTuiError: an instruction of it is not there, or no way leads from one to the other.
     """
-    wiring = Wiring(module, view.opened)
     if view.end is not None:
         return draw(between(wiring, view.key, view.end), ascii_only=ascii_only)
     return draw(neighbourhood(wiring, view.key, view.width), ascii_only=ascii_only)
