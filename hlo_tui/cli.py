@@ -338,6 +338,7 @@ def _cost_commands(commands: Any) -> None:
     cost.add_argument("module", nargs="?", metavar="MODULE", help="of a dump: a module's name, or #NUMBER")
     cost.add_argument("--by", choices=("operations", "bytes"), default="operations", help="which come first")
     cost.add_argument("--stage", metavar="TEXT", help="the stage whose label has this text")
+    cost.add_argument("--xla", action="store_true", help="have XLA's own analysis count too, and compare")
     cost.add_argument("--member", help="which module, where a file holds several")
     cost.add_argument("--top", type=int, metavar="N", help="how many instructions to show")
     cost.add_argument("--json", action="store_true", help="one JSON document")

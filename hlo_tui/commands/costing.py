@@ -70,26 +70,48 @@ def cost(parsed: argparse.Namespace) -> int:
     from hlo_tui.cost import telling
     from hlo_tui.cost.totals import cost_of
 
-    module, title = _module(parsed.path, parsed.module, parsed.member, parsed.stage)
+    module, title, place = _module(parsed.path, parsed.module, parsed.member, parsed.stage)
     report = cost_of(module, title)
     if parsed.by == "bytes":
         report.lines.sort(key=lambda line: -line.total.bytes)
-    text = json.dumps(telling.to_json(report, parsed.top)) if parsed.json else ""
-    print(text or telling.to_text(report, parsed.top or 20, parsed.by))
-    return 0
+    xla = _by_xla(*place) if parsed.xla else None
+    same = xla is None or telling.agree(report.once, xla)
+    if parsed.json:
+        told = telling.to_json(report, parsed.top)
+        print(json.dumps(told if xla is None else {**told, "xla_counted": xla, "agree": same}))
+        return int(not same)
+    print(telling.to_text(report, parsed.top or 20, parsed.by))
+    if xla is not None:
+        print(f"\n{telling.agreement(report.once, xla)}")
+    return int(not same)
 
 
-def _module(path: Path, wanted: str | None, member: str | None, label: str | None) -> tuple[Any, str]:
-    """The module that was asked for, scanned, and what to call it: of a dump its last stage, or the one named."""
+def _by_xla(path: Path, member: str | None) -> dict[str, float]:
+    """What XLA's own cost analysis counts, in the replay's worker: it ends the process on some modules."""
+    from hlo_tui.passes.engine import Engine
+
+    engine = Engine()
+    try:
+        found = engine.ask("cost", {"path": str(path.absolute()), "member": member})["cost"]
+    finally:
+        engine.close()
+    return {key: found.get(key, 0.0) for key in ("flops", "transcendentals", "bytes accessed")}
+
+
+def _module(
+    path: Path, wanted: str | None, member: str | None, label: str | None
+) -> tuple[Any, str, tuple[Path, str | None]]:
+    """The module that was asked for, scanned, what to call it, and its file and member: of a dump its last stage, or
+    the one named."""
     from hlo_tui.dump import choosing, listing
-    from hlo_tui.dump.opening import open_stage, readable_stages
+    from hlo_tui.dump.opening import open_stage, path_of, readable_stages
     from hlo_tui.hlo.loading import open_document
     from hlo_tui.hlo.module import Module
 
     if not path.is_dir() and wanted is None:
         document = open_document(path, member)
         module = Module(document.source, document.kind)
-        title = path.name
+        title, place = path.name, (path, member)
     else:
         found = listing.load(path)
         groups = listing.arrange(found.catalog.modules)[0]
@@ -100,7 +122,9 @@ def _module(path: Path, wanted: str | None, member: str | None, label: str | Non
         if not stages:
             known = ", ".join(stage.label for stage in readable_stages(dumped)) or "none"
             raise HloTuiError(f"no such stage of {dumped.name}", str(path), f"there are: {known}")
+        main = stages[-1].main
         module = Module(open_stage(found, stages[-1]))
         title = f"{dumped.name}{f' #{dumped.id}' if dumped.id is not None else ''} {stages[-1].label}"
+        place = (path_of(found, main), main.path if main.span is not None else None)
     module.scan()
-    return module, title
+    return module, title, place

@@ -14,6 +14,7 @@ from hlo_tui.hlo.visible import visible
 _ROWS = 20
 _SCOPES = 16
 _NARROW = 0.02
+_PRECISION = 1e-4
 
 
 def to_json(report: CostReport, top: int | None = None) -> dict[str, Any]:
@@ -109,6 +110,22 @@ def to_text(report: CostReport, top: int = _ROWS, by: str = "operations") -> str
         rows += [_sent(sent)]
     rows += ["", *(f"! {note}" for note in report.notes)] if report.notes else []
     return "\n".join(visible(row.rstrip()) for row in rows)
+
+
+def agree(cost: Cost, xla: dict[str, float]) -> bool:
+    """Whether our count is XLA's, which adds up in single precision."""
+    ours = (cost.flops, cost.transcendentals, cost.bytes)
+    theirs = (xla["flops"], xla["transcendentals"], xla["bytes accessed"])
+    return all(abs(a - b) <= _PRECISION * max(abs(b), 1) for a, b in zip(ours, theirs, strict=True))
+
+
+def agreement(cost: Cost, xla: dict[str, float]) -> str:
+    """Our count against XLA's, in a line."""
+    theirs = Cost(xla["flops"], xla["transcendentals"], xla["bytes accessed"])
+    if agree(cost, xla):
+        return "XLA's own analysis, run here, counts the same"
+    why = ": of library calls it says minus one" if cost.unknown or xla["flops"] < cost.flops else ""
+    return f"XLA's own analysis, run here, counts {cost_words(theirs)}, not {cost_words(cost)}{why}"
 
 
 def _intensity(cost: Cost) -> str:

@@ -93,6 +93,8 @@ class Worker:
             return self._comparing.handle(method, params)
         if method == "translate":
             return translating.translate(params, self._board)
+        if method == "cost":
+            return self._cost(params)
         debugger = self._debugger
         if debugger is None:
             raise HloTuiError("nothing is being replayed", "no module has been opened")
@@ -129,6 +131,12 @@ class Worker:
             debugger.regrain(Grain(params["grain"]))
             return debugger.here()
         raise HloTuiError("an unknown request", method)
+
+    def _cost(self, params: Json) -> Json:
+        self._board.mark(Doing(Phase.PARSE).record())
+        target = open_target(Path(params["path"]), params.get("member"), as_written=True)
+        module = target.module.SerializeToString(deterministic=True)
+        return {"cost": xla.start("cpu", 1).counted_cost(module)}
 
     def _open(self, params: Json) -> Json:
         self._board.mark(Doing(Phase.PARSE).record())

@@ -268,6 +268,20 @@ class Backend:
             return None
         return Executable(self, loaded)
 
+    def counted_cost(self, module: bytes) -> dict[str, float]:
+        """What XLA's own cost analysis counts in an HloModuleProto: "flops", "transcendentals", "bytes accessed", for
+        one iteration of each loop.
+
+        Raises:
+            EngineError: XLA does not accept the module. (On some modules it ends the process.)
+        """
+        try:
+            parsed = self._hlo.HloModule.from_serialized_hlo_module_proto(module)
+            found = self._jax.hlo_module_cost_analysis(self.client, parsed)
+        except (RuntimeError, ValueError) as error:
+            raise EngineError("XLA cannot count its operations", _first_lines(error), "") from error
+        return {key: float(value) for key, value in found.items()}
+
     def fingerprint(self) -> bytes:
         """Differs where compiled code must not be loaded: another version, platform, processor or device count."""
         topology = self._jax.get_topology_for_devices(self.devices)

@@ -221,3 +221,24 @@ def test_what_calls_itself_ends():
     text = "HloModule a\n\nENTRY %main (q: f32[]) -> f32[] {\n  %q = f32[] parameter(0)\n"
     text += "  ROOT %o = f32[] call(%q), to_apply=%main\n}\n"
     assert cost_of(module(text), "a").total.flops == 0
+
+
+def test_xla_counts_too_where_it_is_asked_to(capsys):
+    assert main(["cost", str(OWN), "jit_train", "--xla"]) == 0
+    assert "counts the same" in capsys.readouterr().out
+    assert main(["cost", str(own("exchanged", ".hlo.pb")), "--xla", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["agree"]
+    assert told["xla_counted"]["flops"] == told["xla"]["flops"]
+
+
+def test_a_difference_to_xla_is_said(capsys, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("HloModule a\n\nENTRY %main (a: f32[4]) -> f32[4] {\n  %a = f32[4]{0} parameter(0)\n"
+                    '  ROOT %r = f32[4]{0} custom-call(%a), custom_call_target="mine"\n}\n')  # fmt: skip
+    assert main(["cost", str(path), "--xla"]) == 1
+    assert "of library calls it says minus one" in capsys.readouterr().out
+    path.write_text(
+        "HloModule a\n\nENTRY %main (a: f32[4]) -> f32[4] {\n  ROOT %r = f32[4]{0} nothing(%a)\n}\n"
+    )
+    assert main(["cost", str(path), "--xla"]) == 3
