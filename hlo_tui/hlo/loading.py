@@ -28,8 +28,8 @@ _HEAD = 64 * 1024
 _LARGEST_PROTO = 2**31 - 1
 _CHUNK = 1 << 20
 # A gzip file that unpacks to so many times its size, and is not small, was made to fill the memory.
-_LARGEST_RATIO = 500
-_SMALL = 256 << 20
+_LARGEST_RATIO = 200
+_SMALL = 128 << 20
 
 # The field of an unoptimized snapshot that a HloProto, which begins alike, does not have.
 _PARTITIONS = 2

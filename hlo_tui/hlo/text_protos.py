@@ -41,7 +41,9 @@ def parse_text(data: bytes, parsed: _Parsed) -> _Parsed:
         text_format.Parse(data.decode(), parsed, allow_unknown_field=True)
         # The text may nest deeper than a binary message can, and than what reads messages here expects.
         whole = type(parsed).FromString(parsed.SerializeToString())
-    except (text_format.ParseError, DecodeError, EncodeError, RecursionError) as error:
+    except RecursionError:
+        raise ValueError("its messages are nested deeper than can be read") from None
+    except (text_format.ParseError, DecodeError, EncodeError) as error:
         raise ValueError(str(error)) from error
     if runs:
         for literal in _marked_literals(whole):
