@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hlo_tui.theme.theme import load, names
-from hlo_tui.ui.foundrows import SaveCrash
+from hlo_tui.ui.foundrows import AllowMemory, SaveCrash
 from hlo_tui.ui.handlers import answers, does
 from hlo_tui.ui.inforows import Jump, TagJump
 from hlo_tui.ui.popups import Popup, help_rows
@@ -146,6 +146,8 @@ def choose(app: BaseApp, key: Hashable) -> None:
     elif isinstance(key, TagJump) and app.desk.opened is not None:
         app.reader.locate(app.desk.opened, key.instruction, 0, key.computation)
         app.main.go("code")
+    elif isinstance(key, AllowMemory):
+        app.action_command("allow_memory")
     elif isinstance(key, SaveCrash):
         app.action_command("save_crash")
     elif isinstance(key, Visit):

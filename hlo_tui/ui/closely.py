@@ -156,7 +156,7 @@ def _iterations(found: Json, width: int) -> Iterator[Row]:
     more = f", {len(rows):,} of them are shown" if len(rows) < found.get("length", 0) else ""
     yield row(Span(f" in {found.get('length', 0):,} iterations{more}; enter goes to one", "heading"))
     for name in ("max", "min", "mean"):
-        values = [_number(one["value"].get(name)) for one in rows]
+        values = [_height(one["value"], name) for one in rows]
         known = [value for value in values if value is not None]
         if known:
             step = max(1, math.ceil(len(values) / max(8, width - 30)))
@@ -180,8 +180,12 @@ def _iterations(found: Json, width: int) -> Iterator[Row]:
         yield row(Span(f"   {len(rows) - len(shown):,} more: ( and ) in the code go to any", "muted"))
 
 
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+def _height(summary: Json, name: str) -> float | None:
+    """A statistic for a curve: at the top where all is infinite, None where there is no number at all."""
+    value = summary.get(name)
+    if isinstance(value, int | float):
+        return float(value)
+    return math.inf if summary.get("inf") and not summary.get("nan") else None
 
 
 def _parts(look: Closely, parts: Sequence[Json]) -> Iterator[Row]:

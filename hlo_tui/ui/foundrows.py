@@ -23,6 +23,19 @@ class SaveCrash:
     """A row that offers to keep what XLA died of."""
 
 
+@dataclass(frozen=True, slots=True)
+class AllowMemory:
+    """A row that offers to run what needs more memory than it should."""
+
+
+def origin_words(event: Json) -> str:
+    """The same as `origin_rows` in a few words, for a screen without room for more; empty where none begins."""
+    found = event.get("nonfinite")
+    if found is None:
+        return ""
+    return "begins here, " + ("reaches an output" if found.get("reaches_output") else "masked")
+
+
 def origin_rows(event: Json, inputs: str, width: int) -> Iterator[Row]:
     """What is known of a value in which a NaN or an infinity begins: cause, consequence, Python line."""
     found = event.get("nonfinite")

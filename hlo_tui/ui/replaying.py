@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hlo_tui.errors import HloTuiError
-from hlo_tui.replay.stopspec import TAGS
 from hlo_tui.ui.handlers import HANDLERS, answers, does
 from hlo_tui.ui.messages import Said
 from hlo_tui.ui.opened import Want
@@ -50,8 +49,8 @@ def _nothing_to_stop_at(app: BaseApp) -> bool:
     desk, opened = app.desk, app.desk.opened
     if opened is None or desk.asked or desk.replays.is_of(opened):
         return False
-    specs = desk.replays.specs(opened.want)
-    if (opened.tagged and TAGS in specs) or any(spec != TAGS for spec in specs):
+    others = any(spec.enabled and spec.kind != "tags" for spec in desk.replays.specs(opened.want))
+    if others or desk.marks.tagged - desk.marks.disabled:
         return False
     desk.asked = True
     app.shown.replay()
@@ -137,6 +136,13 @@ def _inputs(app: BaseApp) -> None:
 
     if app.desk.opened is not None:
         app.push_screen(InputScreen(app, app.desk.opened))
+
+
+@does("allow_memory")
+def _allow_memory(app: BaseApp) -> None:
+    app.desk.replays.allow_memory()
+    app.shown.everything(app.situation())
+    app.say("a replay may take more than half of the free memory now: c begins it")
 
 
 @does("save_crash")

@@ -10,7 +10,16 @@ from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
 from hlo_tui.replay.session import State, Stop
 from hlo_tui.replay.stopspec import TAGS
-from hlo_tui.ui.foundrows import SaveCrash, change_rows, of_partition, origin_rows, partition_rows, watch_rows
+from hlo_tui.ui.foundrows import (
+    AllowMemory,
+    SaveCrash,
+    change_rows,
+    of_partition,
+    origin_rows,
+    origin_words,
+    partition_rows,
+    watch_rows,
+)
 from hlo_tui.ui.glyphs import BAD, STANDING
 from hlo_tui.ui.marks import value_sign
 from hlo_tui.ui.rows import Row, Span, row, wrap
@@ -26,6 +35,8 @@ from hlo_tui.ui.valuerows import (
 )
 
 _STDERR = 4
+# What the engine says in its hint where it refused a replay for its memory.
+_MEMORY = "--allow-memory"
 _LOGGED = 200
 _TAG = "To stop in each run, tag a value in the program (of an argument, the first operation on it):"
 _TAGGING = (
@@ -80,6 +91,9 @@ def build(view: ReplayView, width: int) -> list[Row]:
         rows.append(row(Span(f" replaying {view.module}; the code shows something else", "notice")))
     if state.problem is not None:
         rows += _problem(state.problem, width)
+        if _MEMORY in state.problem.hint:
+            words = Span("   4, then enter here lets it run all the same", "notice")
+            rows.append(row(words, key=AllowMemory()))
         if view.crashed and state.status != "busy":
             words = Span("   4, then enter here saves what XLA died of as a small program", "notice")
             rows.append(row(words, key=SaveCrash()))
@@ -119,6 +133,9 @@ def value_row(state: State, partition: int = 0) -> Row:
     words = f" stop {state.number}" if state.number else " at"
     spans = [Span(words, "strong"), Span(f"  {iteration}  " if iteration else "  ", "strong")]
     summary = of_partition(stop.event, partition)
+    origin = origin_words(stop.event)
+    if origin:
+        spans.append(Span(f"{BAD} {origin}  ", "nan"))
     return row(*spans, Span(f"%{visible(stop.instruction)}  ", "definition"), *summary_spans(summary))
 
 

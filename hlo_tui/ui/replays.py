@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -219,6 +219,11 @@ class Replays:
         """Stop what is under way."""
         if self.session is not None:
             self.session.interrupt()
+
+    def allow_memory(self) -> None:
+        """Let replays take more than half of the free memory; the one that was refused is over."""
+        self._options = replace(self._options, allow_memory=True)
+        self.end()
 
     def end(self) -> None:
         """End the worker and forget where the replay was; what to stop at stays."""

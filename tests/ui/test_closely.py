@@ -194,6 +194,10 @@ def test_the_value_over_the_iterations_is_a_curve_with_the_first_bad_one():
     assert " in 9 iterations; enter goes to one" in shown
     assert any(line.startswith(" max  ▁") and line.endswith("0 → 8") for line in shown)
     assert " not finite from iteration 7 on, first" in shown
+    infinite = {**SUMMARY, "max": None, "min": None, "mean": None, "nan": 0, "inf": 80}
+    rows[8] = {"iteration": 8, "value": infinite}
+    shown = lines(Closely("main", "m", summary=SUMMARY, iterations={"rows": rows, "length": 9}))
+    assert any(line.startswith(" max  ▁") and line.endswith("██  0 → inf") for line in shown)
     assert [row.key for row in build(look, 100) if row.key] == [Iteration(n) for n in range(5, 9)]
 
 

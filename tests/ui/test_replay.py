@@ -439,3 +439,20 @@ async def test_columns_are_scrolled(dump, monkeypatch):
         assert calls[-1][1]["start"] == [0, 33]
         await app.press("left")
         assert calls[-1][1]["start"] == [0, 26]
+
+
+async def test_what_needs_too_much_memory_is_asked_about(dump):
+    async with driving(dump, (120, 50), make=FakeSession) as app:
+        await app.opened()
+        await app.press("c")
+        await app.sees("stop 1")
+        hint = "--allow-memory runs it all the same; or replay the same function with smaller arguments"
+        problem = EngineError("this replay needs too much memory", "9 GB of memory are needed", hint)
+        FakeSession.made[0].tell(status="failed", problem=problem)
+        await app.sees("! this replay needs too much memory", "enter here lets it run all the same")
+        await app.press("4", "home", "enter")
+        await app.sees("may take more than half of the free memory now")
+        await app.press("c")
+        await app.sees("stop 1")
+        assert [session.options.allow_memory for session in FakeSession.made] == [False, True]
+        assert FakeSession.made[0].closed
