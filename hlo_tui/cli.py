@@ -127,6 +127,12 @@ def _command_parser() -> argparse.ArgumentParser:
 
     listing = commands.add_parser("list", help="modules, stages, passes and side files of a dump")
     listing.add_argument("path", type=Path, metavar="DIR")
+    listing.add_argument(
+        "--sort",
+        choices=("first", "newest", "recompiled", "name"),
+        default="first",
+        help="which modules come first; the biggest if not given",
+    )
     listing.add_argument("--json", action="store_true", help="one JSON document")
     listing.set_defaults(run=reading.list_dump)
 

@@ -26,6 +26,11 @@ _SMALL = 4096
 _SMALL_SHARE = 8
 # Below this many there is nothing to win by folding.
 _FEW = 4
+# How modules can stand, and what that is called.
+ORDERS = {
+    "first": "tagged ones first, then the biggest", "newest": "the newest first",
+    "recompiled": "the most recompiled first", "name": "by name",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +144,15 @@ def arrange(modules: Iterable[Module]) -> tuple[list[Group], list[Module]]:
         small = []
     groups.sort(key=lambda group: (-group.weight, -group.mtime_ns, group.name))
     return groups, small
+
+
+def ordered(groups: Iterable[Group], order: str) -> list[Group]:
+    """Groups in one of the `ORDERS`; equal ones, and for "first" all, stay as they are."""
+    if order == "newest":
+        return sorted(groups, key=lambda group: -group.mtime_ns)
+    if order == "recompiled":
+        return sorted(groups, key=lambda group: -len(group.modules))
+    return sorted(groups, key=lambda group: group.name) if order == "name" else list(groups)
 
 
 def _file_json(file: File, **more: Any) -> dict[str, Any]:
@@ -264,13 +278,16 @@ def _counted(names: Iterable[str]) -> str:
     return ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in counts.most_common())
 
 
-def to_text(listing: Listing, now_ns: int | None = None, *, everything: bool = False) -> str:
+def to_text(
+    listing: Listing, now_ns: int | None = None, *, everything: bool = False, order: str = "first"
+) -> str:
     """The listing for people, lines without colour, safe for a terminal.
 
     Args:
         listing: what `load` gave.
         now_ns: the time that ages count from, nanoseconds since 1970; the clock's where it is not given.
         everything: give small modules a row each too.
+        order: one of the `ORDERS`; tags are not looked for here, so that "first" is the biggest.
     """
     now_ns = time.time_ns() if now_ns is None else now_ns
     catalog = listing.catalog
@@ -279,6 +296,7 @@ def to_text(listing: Listing, now_ns: int | None = None, *, everything: bool = F
     head = [count_text(len(catalog.files), "file"), count_text(len(modules), "module"), total]
     lines = ["   ".join([visible(listing.root), *head])]
     groups, small = arrange(modules)
+    groups = ordered(groups, order)
     if everything:
         groups += [Group(module.name, (module,)) for module in small]
         small = []

@@ -112,7 +112,9 @@ def _of_file(listing: Listing) -> list[Place]:
     found = [one for one in document.members if one.is_module]
     path = Path(listing.root)
     if len(found) < 2:
-        return [Place("", None, stage, path.name, path, bytes=document.source.size)]
+        known = listing.catalog.modules
+        number, key = (known[0].id, known[0].key) if len(known) == 1 else (None, None)
+        return [Place("", number, stage, path.name, path, key=key, bytes=document.source.size)]
     return [
         Place(one.name, None, stage, path.name, path, one.name, bytes=one.end - one.start) for one in found
     ]

@@ -11,8 +11,8 @@ from hlo_tui.hlo.visible import decode, visible
 
 MORE = "…"
 _COLUMNS = 200
-# Columns that are shown around what was found, where the line is cut.
-_AROUND = 40
+# Columns that are shown from what was found on, and before it, where the line is cut.
+_FROM, _BEFORE = 16, 20
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
@@ -51,10 +51,10 @@ def hit_line(hit: Hit, width: int) -> str:
     text = (MORE if hit.column else "") + text.strip()
     if len(text) <= width:
         return text
-    if at + _AROUND <= width:
+    if at + _FROM <= width:
         return f"{text[: width - 1]}{MORE}"
     head = width // 3
-    begin = max(head, min(at - _AROUND // 2, len(text) - (width - head - 2)))
+    begin = max(head, min(at - _BEFORE, len(text) - (width - head - 2)))
     part = text[begin : begin + width - head - 2]
     more = MORE if begin + len(part) < len(text) else ""
     return f"{text[:head]}{MORE}{part}{more}"

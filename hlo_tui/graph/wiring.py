@@ -172,16 +172,18 @@ class Wiring:
 
     def _through(self, computation: str, number: int, depth: int) -> Iterator[Key]:
         """Who uses a parameter of an opened computation."""
-        for one in self.module.body(computation).instructions:
+        for one in self._inside(computation):
             if one.opcode == "parameter" and one.operand_text.strip() == str(number):
                 yield from self._users(one, depth + 1)
 
     def _root(self, computation: str) -> Instruction | None:
-        try:
-            instructions = self.module.body(computation).instructions
-        except KeyError:
-            return None
-        return next((one for one in instructions if one.is_root), None)
+        return next((one for one in self._inside(computation) if one.is_root), None)
+
+    def _inside(self, computation: str) -> tuple[Instruction, ...]:
+        """The instructions of a computation; none where it is not in the text."""
+        outline = self.module.outline
+        found = outline.by_name(computation) if outline is not None else None
+        return self.module.body(found).instructions if found is not None else ()
 
 
 def neighbourhood(wiring: Wiring, key: Key, width: int, most: int = MOST, each: int = EACH) -> Graph:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hlo_tui.dump.listing import ORDERS
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
 from hlo_tui.ui.handlers import answers, does
-from hlo_tui.ui.treerows import ORDERS
 
 if TYPE_CHECKING:
     from hlo_tui.cutting.extract import Part

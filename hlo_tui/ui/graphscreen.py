@@ -14,7 +14,7 @@ from hlo_tui.errors import HloTuiError
 from hlo_tui.graph.drawing import Drawing, draw
 from hlo_tui.graph.pictures import FORMS, picture
 from hlo_tui.graph.report import summary
-from hlo_tui.graph.wiring import Key, Wiring, between, find_key, fusions, neighbourhood
+from hlo_tui.graph.wiring import Graph, Key, Wiring, between, find_key, fusions, neighbourhood
 from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.visible import visible
 from hlo_tui.ui.glyphs import STANDING
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 KIND = "graph"
 _WIDEST = 12
+# Characters of an instruction, on a narrow screen and on a wide one.
+_SHORTEST, _LONGEST = 30, 60
 # Columns that stay visible beside the instruction under the cursor.
 _MARGIN = 2
 
@@ -108,12 +110,14 @@ class GraphScreen(TaskPanel):
     def start(self) -> Task:
         """Find out what belongs into it, and lay it out."""
         view, module, ascii_only = self._view, self._module, self.owner.paint.ascii_only
+        longest = max(_SHORTEST, min(_LONGEST, self.owner.size.width // 3))
 
         def job(task: Task) -> None:
             task.say("drawing")
-            task.found.append(drawing_of(Wiring(module, view.opened, task.check), view, ascii_only))
+            graph = graph_of(Wiring(module, view.opened, task.check), view)
+            task.found.append(draw(graph, ascii_only=ascii_only, longest=longest))
 
-        return self.owner.tasks.start(KIND, (self._want, view), job)
+        return self.owner.tasks.start(KIND, (self._want, view, longest), job)
 
     @property
     def drawing(self) -> Drawing | None:
@@ -284,15 +288,15 @@ class GraphScreen(TaskPanel):
             self._view_rows.reveal(drawing.places[at].row)
 
 
-def drawing_of(wiring: Wiring, view: View, ascii_only: bool) -> Drawing:
-    """Draw a view.
+def graph_of(wiring: Wiring, view: View) -> Graph:
+    """What belongs into a view.
 
     Raises:
         HloTuiError: an instruction of it is not there, or no way leads from one to the other.
     """
     if view.end is not None:
-        return draw(between(wiring, view.key, view.end), ascii_only=ascii_only)
-    return draw(neighbourhood(wiring, view.key, view.width), ascii_only=ascii_only)
+        return between(wiring, view.key, view.end)
+    return neighbourhood(wiring, view.key, view.width)
 
 
 def outside(app: BaseApp, path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from hlo_tui.dump.files import File
-from hlo_tui.dump.listing import Group
+from hlo_tui.dump.listing import Group, ordered
 from hlo_tui.dump.modules import Module, ModuleKey, Stage
 from hlo_tui.dump.words import count_text, size_text
 from hlo_tui.hlo.visible import visible
@@ -49,7 +49,7 @@ class TreeView:
         filter: words that all have to be in a name; empty shows everything.
         shown: the place that the code shows.
         health: the sign of what a replay of a module met: a NaN, nothing of the kind, or what is not known.
-        order: one of `ORDERS`.
+        order: one of `dump.listing.ORDERS`.
     """
 
     unfolded: AbstractSet[Node] = frozenset()
@@ -57,22 +57,6 @@ class TreeView:
     shown: Place | None = None
     health: Mapping[ModuleKey, str] = field(default_factory=dict)
     order: str = "first"
-
-
-# How the modules can stand, and what that is called.
-ORDERS = {
-    "first": "tagged ones first, then the biggest", "newest": "the newest first",
-    "recompiled": "the most recompiled first", "name": "by name",
-}  # fmt: skip
-
-
-def ordered(groups: Iterable[Group], order: str) -> list[Group]:
-    """Groups of modules in an order that was asked for; equal ones as they were."""
-    if order == "newest":
-        return sorted(groups, key=lambda group: -group.mtime_ns)
-    if order == "recompiled":
-        return sorted(groups, key=lambda group: -len(group.modules))
-    return sorted(groups, key=lambda group: group.name) if order == "name" else list(groups)
 
 
 def clock(mtime_ns: int, now: float | None = None) -> str:
@@ -223,7 +207,11 @@ def _module(
         right = (*_health(view, (module,), bool(tags)), *_tags(tags), Span(f" {number}{process}", "count"))
     else:
         title = Span((number or name) + process, "accent" if opened else "text")
-        right = (*_health(view, (module,), bool(tags)), *_tags(tags), Span(f" {clock(module.mtime_ns)}", "time"))
+        right = (
+            *_health(view, (module,), bool(tags)),
+            *_tags(tags),
+            Span(f" {clock(module.mtime_ns)}", "time"),
+        )
     yield Row((Span(indent), _sign(node, view), title), right, node)
     stages = [s for s in module.stages if words and any(word in s.label.lower() for word in words)]
     if node in view.unfolded:

@@ -191,6 +191,22 @@ def test_modules_of_one_name_are_one_row_the_newest_first() -> None:
     ]
 
 
+def test_modules_are_listed_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
+    for number, (name, size, when) in enumerate((("b", 9, 5), ("a", 3, 9), ("a", 2, 8), ("c", 4, 7))):
+        write(tmp_path, f"module_{number:04d}.{name}.before_optimizations.txt", TEXT + "\n" * size)
+        path = tmp_path / f"module_{number:04d}.{name}.before_optimizations.txt"
+        os.utime(path, (when, when))
+    listing = load(tmp_path)
+
+    def first_names(order: str) -> list[str]:
+        return [line.split()[0] for line in to_text(listing, order=order).splitlines()[3:6]]
+
+    assert first_names("first") == ["b", "c", "a"]
+    assert first_names("newest") == ["a", "c", "b"]
+    assert first_names("recompiled") == ["a", "b", "c"]
+    assert first_names("name") == ["a", "b", "c"]
+
+
 def test_a_long_name_is_cut_in_its_middle() -> None:
     name = "jit_" + "x" * 100 + "_the_end"
     short = short_name(name, 30)

@@ -220,6 +220,13 @@ def test_what_is_not_there_is_an_error(tagged: Module):
         between(wiring, find_key(tagged, "x.1"), find_key(tagged, "tuple.3"))
 
 
+def test_a_fusion_whose_computation_is_missing_stays_closed():
+    module = module_of("ENTRY e {\n  %a = f32[] parameter(0)\n  ROOT %f = f32[] fusion(%a), calls=%gone\n}\n")
+    for name in ("a", "f"):
+        graph = neighbourhood(Wiring(module, frozenset({("e", "f")})), ("e", name), 2)
+        assert ("e", name) in graph.nodes
+
+
 def test_a_graph_holds_no_more_than_it_may():
     count = 300
     module = chain([(0, number) for number in range(1, count)], count)

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from hlo_tui.dump.listing import load
+from hlo_tui.dump.listing import load, ordered
 from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.ownership import is_own
 from hlo_tui.hlo.source import FileSource
 from hlo_tui.ui.findscreen import FindScreen
 from hlo_tui.ui.graphscreen import GraphScreen
 from hlo_tui.ui.shelf import Shelf, peek, shelve
-from hlo_tui.ui.treerows import ordered
 from tests.corpus import DATA, corpus_dir
 from tests.ui import dumps
 from tests.ui.driving import Driver, driving
@@ -60,6 +59,19 @@ async def test_what_is_found_in_all_modules_is_listed_and_enter_goes_there(dump)
         await app.press("backspace")
         await app.opened()
         assert app.app.desk.wanted.title.startswith("jit_train_step")
+
+
+async def test_in_a_single_file_too(tmp_path):
+    path = dumps.write(tmp_path, 12, "jit_train_step", "before_optimizations", dumps.TRAIN)
+    async with driving(path, (80, 24)) as app:
+        await app.opened()
+        await find(app, "tanh")
+        await app.golden("find_80x24")
+        await app.press("down", "enter")
+        await app.opened()
+        await app.press("e")
+        await app.sees("▶[")
+        await app.golden("graph_80x24")
 
 
 async def test_the_list_says_what_to_do_where_nothing_is_found(dump):
