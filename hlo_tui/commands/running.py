@@ -17,7 +17,18 @@ def replay(parsed: argparse.Namespace) -> int:
         from hlo_tui.dump import choosing, listing
 
         path = choosing.first_file(listing.load(parsed.path), parsed.module)
+    if parsed.compare_grains:
+        return _compare_grains(arguments.options(parsed, path), parsed.json)
     return run_headless(arguments.options(parsed, path), parsed.stops, parsed.json, parsed.save_crash)
+
+
+def _compare_grains(options: Any, as_json: bool) -> int:
+    from hlo_tui.replay import graincheck, headless
+
+    headless.check_options(options)
+    found = graincheck.compare_grains(options)
+    print(json.dumps(found) if as_json else graincheck.words(found))
+    return int(graincheck.differs(found))
 
 
 def run_headless(options: Any, stops: list[str] | None, as_json: bool, save_crash: Path | None = None) -> int:

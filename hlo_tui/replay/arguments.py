@@ -39,6 +39,11 @@ def of_command(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="Python functions of your own for custom calls, instead of ~/.config/hlo-tui/standins.py",
     )
+    parser.add_argument(
+        "--compare-grains",
+        action="store_true",
+        help="run it in all grains instead, and name the fusions that compute something else than their instructions",
+    )
     _of_limits(parser)
     of_replay(parser)
 
