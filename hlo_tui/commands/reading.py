@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import TYPE_CHECKING
 
 from hlo_tui.commands.saying import say
 from hlo_tui.errors import HloTuiError
+
+if TYPE_CHECKING:
+    from hlo_tui.formats.page import Page
 
 
 def list_dump(parsed: argparse.Namespace) -> int:
@@ -24,13 +28,18 @@ def list_dump(parsed: argparse.Namespace) -> int:
 
 
 def show(parsed: argparse.Namespace) -> int:
-    from hlo_tui.formats.opening import sort_of
+    from hlo_tui.formats.opening import open_page, page_instead, sort_of
     from hlo_tui.hlo import loading, report
     from hlo_tui.hlo.module import Module
 
     if parsed.member is None and sort_of(parsed.path) is not None:
-        return _show_page(parsed)
-    document = loading.open_document(parsed.path, parsed.member)
+        return _show_page(parsed, open_page(parsed.path))
+    try:
+        document = loading.open_document(parsed.path, parsed.member)
+    except HloTuiError as error:
+        if parsed.member is not None:
+            raise
+        return _show_page(parsed, page_instead(parsed.path, error))
     module = Module(document.source, document.kind)
     module.scan()
     if parsed.name is None:
@@ -54,10 +63,9 @@ def show(parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _show_page(parsed: argparse.Namespace) -> int:
-    from hlo_tui.formats import opening, report
+def _show_page(parsed: argparse.Namespace, page: Page) -> int:
+    from hlo_tui.formats import report
 
-    page = opening.open_page(parsed.path)
     page.scan()
     if parsed.name is None:
         print(json.dumps(report.page_report(page)) if parsed.json else report.page_text(page))

@@ -12,6 +12,7 @@ from hlo_tui.formats.facts import facts_of
 from hlo_tui.formats.page import Page
 from hlo_tui.formats.rendered import Rendered
 from hlo_tui.formats.sorts import BY_ID, Sort, recognise
+from hlo_tui.hlo import kinds
 from hlo_tui.hlo.loading import open_bytes
 from hlo_tui.hlo.source import BytesSource, Source
 from hlo_tui.hlo.visible import visible
@@ -54,6 +55,20 @@ def open_page(path: str | os.PathLike[str]) -> Page:
         HloTuiError: it cannot be opened, or nothing of it can be shown; the error says why.
     """
     return page_of(open_bytes(path))
+
+
+def page_instead(path: str | os.PathLike[str], error: HloTuiError) -> Page:
+    """A text that was taken for HLO and could not be read as such, as a page that says why.
+
+    Raises:
+        HloTuiError: the error that is given, where the file is no text.
+    """
+    source = open_bytes(path)
+    head = source.read(0, _HEAD)
+    if not head or _is_binary(head):
+        raise error
+    sort = BY_ID["proto-text" if kinds.sniff(head) == kinds.TEXT_PROTO else "text"]
+    return Page(source, sort, (f"not read as HLO: {error.title.lower()}, {error.message}",))
 
 
 def page_of(source: Source) -> Page:

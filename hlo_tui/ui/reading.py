@@ -34,6 +34,7 @@ from hlo_tui.ui.messages import (
 from hlo_tui.ui.opened import Opened, Want
 
 if TYPE_CHECKING:
+    from hlo_tui.formats.page import Page
     from hlo_tui.passes.climbing import Climber
     from hlo_tui.replay.session import State
     from hlo_tui.replay.stopspec import StopSpec
@@ -261,19 +262,23 @@ def _document(want: Want, number: int) -> Opened:
     one = b"HloModule " in head and not several(head)
     if kind == kinds.TEXT and want.member is None and one:
         return Opened(number, want, plain, kind, hlo=True, file=plain, head=_lines(head))
-    from hlo_tui.formats.opening import open_page, sort_of
+    from hlo_tui.formats.opening import open_page, page_instead, sort_of
     from hlo_tui.hlo.loading import open_document
 
     if want.member is None and sort_of(want.path) is not None:
-        page = open_page(want.path)
-        head = page.source.read(0, _HEAD)
-        return Opened(
-            number, want, page.source, page.format, page.note, page=page, file=plain, head=_lines(head)
-        )
-    document = open_document(want.path, want.member)
+        return _as_page(want, number, open_page(want.path), plain)
+    try:
+        document = open_document(want.path, want.member)
+    except HloTuiError as error:
+        return _as_page(want, number, page_instead(want.path, error), plain)
     file = _file_of(document.source, want.path)
     head = document.source.read(0, _HEAD)
     return Opened(number, want, document.source, document.kind, document.note, True, file, _lines(head))
+
+
+def _as_page(want: Want, number: int, page: Page, file: FileSource) -> Opened:
+    head = page.source.read(0, _HEAD)
+    return Opened(number, want, page.source, page.format, page.note, False, file, _lines(head), page=page)
 
 
 def _lines(head: bytes) -> tuple[str, ...]:
