@@ -114,15 +114,24 @@ def measure(what: str, path: Path, grain: str) -> dict[str, Any]:
         return {"first": timed(checks.run_whole), "again": timed(checks.run_whole)}
     debugger.set_stops([TAGS])
     times: list[float] = []
+    processor: list[float] = []
     compiles: list[int] = []
     event = {"event": "stop"}
     while event["event"] == "stop":
-        before, begin = cache.compiles, time.perf_counter()
+        before, begin, used = cache.compiles, time.perf_counter(), time.process_time()
         event = debugger.move("continue")
         times.append(time.perf_counter() - begin)
+        processor.append(time.process_time() - used)
         compiles.append(cache.compiles - before)
     assert event["unknown"] == [], event
-    return {"times": times, "compiles": compiles, "steps": debugger.evaluator.steps, "loaded": stored.loaded}
+    steps = debugger.evaluator.steps
+    return {
+        "times": times,
+        "processor": processor,
+        "compiles": compiles,
+        "steps": steps,
+        "loaded": stored.loaded,
+    }
 
 
 def child(cache: Path, *arguments: str) -> dict[str, Any]:
@@ -142,8 +151,9 @@ def child(cache: Path, *arguments: str) -> dict[str, Any]:
 def report(name: str, plain: dict[str, Any], cold: dict[str, Any], warm: dict[str, Any]) -> None:
     """Print the ratios."""
     x = plain["first"]
-    steps = [seconds for seconds, new in zip(cold["times"][1:], cold["compiles"][1:], strict=True) if not new]
-    step = statistics.median(steps) if steps else float("nan")
+    free = [at for at, new in enumerate(cold["compiles"]) if at and not new]
+    steps, busy = ([cold[name][at] for at in free] for name in ("times", "processor"))
+    step, work = (statistics.median(times) if free else float("nan") for times in (steps, busy))
     stops = len(cold["times"]) - 1
     print(f"{name}: {stops} stops, {sum(cold['compiles'])} slices compiled, {cold['steps']} instructions run")
     print(f"  one plain compile and run: {x:.2f} s, run again {plain['again'] * 1e3:.1f} ms")
@@ -154,7 +164,8 @@ def report(name: str, plain: dict[str, Any], cold: dict[str, Any], warm: dict[st
             f"(whole - stops x step) {(whole - stops * step) / x:.2f} x"
         )
     print(
-        f"  a step from one stop to the next: p50 {step * 1e3:.2f} ms, most {max(steps, default=0) * 1e3:.2f} ms"
+        f"  a step from one stop to the next: p50 {step * 1e3:.2f} ms, most {max(steps, default=0) * 1e3:.2f} ms; "
+        f"p50 {work * 1e3:.2f} ms of the processor"
     )
 
 
