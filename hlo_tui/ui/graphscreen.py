@@ -203,7 +203,7 @@ class GraphScreen(TaskPanel):
         at, view = self.at, self._view
         if identity in ("graph_go", "graph_ways", "graph_save"):
             self._ask(identity)
-        elif identity == "graph_back" and self._before:
+        elif identity == "graph_earlier" and self._before:
             self.change(self._before.pop(), keep=False)
         elif identity == "graph_wider":
             self.change(replace(view, width=min(_WIDEST, view.width + 1), end=None))
