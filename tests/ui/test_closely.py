@@ -147,7 +147,7 @@ def test_a_comparison_is_summed_up():
         Closely("main", "m", summary=SUMMARY, overview=OVERVIEW, compared=differs, against="stop 2")
     )
     assert " compared with stop 2" in shown
-    assert " differs  largest difference 0.5, relative 0.1, beyond 0.001: 3 elements" in shown
+    assert " differs  largest finite difference 0.5, relative 0.1, beyond 0.001: 3 elements" in shown
     assert " NaN on one side only: 1 elements" in shown
     assert "   [0, 1] 1.5 here, there 1" in shown
     equal = lines(Closely("main", "m", summary=SUMMARY, compared={"exact": True}, against="stop 2"))
