@@ -179,20 +179,20 @@ class _Cut:
         for one in sorted(outside.values(), key=lambda one: one.start):
             self._parameter(one)
         for one in order:
-            if one.opcode == "parameter":
+            if _comes_in(one):
                 self._parameter(one)
         called: list[str] = []
         for one in order:
-            if one.opcode != "parameter":
+            if not _comes_in(one):
                 self._lines.append(self._line(one, taken))
                 called += one.called
         target = self._target
         name = _module_name(self._module, target.name)
-        if target.opcode == "parameter":
+        if _comes_in(target):
             self._lines = [line.replace("  ", "  ROOT ", 1) if _defines(line, target.name) else line
                            for line in self._lines]  # fmt: skip
         entry = "\n".join([f"ENTRY %{self._entry_name(called)} {{", *self._lines, "}"]).encode()
-        notes = (*self._notes, *_elided(order), *_inner_notes(self._module, called))
+        notes = (*self._notes, *_inner_notes(self._module, called))
         return Part(
             _whole(self._module, name, called, entry), name, target.computation, target.name, len(order),
             tuple(self._live), tuple(dict.fromkeys(notes)),
@@ -305,6 +305,11 @@ class _Cut:
             number += 1
             name = f"extracted.{number}"
         return name + ("_spmd" if partitioned else "")
+
+
+def _comes_in(one: Instruction) -> bool:
+    """Whether an instruction's value can only come from outside."""
+    return one.opcode == "parameter" or one.elided
 
 
 def _defines(line: str, name: str) -> bool:

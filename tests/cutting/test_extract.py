@@ -122,6 +122,9 @@ def test_a_constant_without_values_comes_in():
     part = find_part(module_of(TEXT), "i")
     assert [one.name for one in part.parameters] == ["left", "h"]
     assert "{...}" not in part.text.decode()
+    part = find_part(module_of(TEXT), "left")
+    assert "ROOT %left = f32[8]{0} parameter(0)" in part.text.decode()
+    assert any("no values" in note for note in part.notes)
 
 
 def test_a_computation_is_an_entry_with_what_it_calls():
