@@ -23,9 +23,12 @@ def tags(parsed: argparse.Namespace) -> int:
 
 
 def passes(parsed: argparse.Namespace) -> int:
+    from hlo_tui.commands import mlir
     from hlo_tui.dump import choosing, listing
     from hlo_tui.passes import costs, timeline
 
+    if parsed.module is None and mlir.is_history(parsed.path):
+        return mlir.passes(parsed)
     dump = listing.load(parsed.path)
     if parsed.module is None:
         total = costs.costs(dump)
@@ -51,8 +54,11 @@ def _follow(parsed: argparse.Namespace, dump: Any, module: Any) -> int:
 
 
 def diff(parsed: argparse.Namespace) -> int:
+    from hlo_tui.commands import mlir
     from hlo_tui.passes import compare_values, diff, dumps
 
+    if not parsed.values and mlir.are_texts(parsed.a, parsed.b):
+        return mlir.diff(parsed)
     hidden = [kind.strip() for kind in parsed.hide.split(",") if kind.strip()]
     if parsed.a.is_dir() and parsed.b.is_dir():
         told, text = dumps.compare_dumps(str(parsed.a), str(parsed.b), hidden)

@@ -64,6 +64,9 @@ def _stage(app: BaseApp, way: int) -> None:
     place = app.desk.stage_beside(way)
     here = app.here()
     if place is None:
+        from hlo_tui.ui.pagesteps import go_beside
+
+        go_beside(app, way)
         return
     if here is not None and app.desk.opened is not None and app.desk.opened.scanned:
         app.desk.trail.leave(here)

@@ -141,6 +141,14 @@ class Desk:
         stage = module.stages[at]
         return Place(stage.main.path, module.key, stage.label)
 
+    def _step(self, way: int, line: int) -> bool:
+        """Whether there is a pass before or after this one, in what is not HLO."""
+        if self.opened is None or self.opened.page is None or not self.opened.scanned:
+            return False
+        from hlo_tui.ui.pagesteps import step_beside
+
+        return step_beside(self.opened, line, way) is not None
+
     def same_place(self, place: Place, line: int) -> Want:
         """How to open another stage of the module that is open at what the cursor is on here."""
         want, here = self.want(place), self.wanted
@@ -219,8 +227,8 @@ class Desk:
             pattern=self.pattern is not None,
             back=self.trail.has_back,
             forward=self.trail.has_forward,
-            earlier=self.stage_beside(-1) is not None,
-            later=self.stage_beside(1) is not None,
+            earlier=self.stage_beside(-1) is not None or self._step(-1, line),
+            later=self.stage_beside(1) is not None or self._step(1, line),
             changed=self.changed,
             task=bool(self.task),
             empty=opened is None and self.shelf is not None and bool(self.shelf.explanation),

@@ -85,6 +85,7 @@ class Opened:
         meant: what the stops of this module mean in it, as far as that was looked up.
         painted: to be set when the first lines are on the screen; the scan would slow their drawing down.
         page: the text as a page, where it is not HLO.
+        series: the files of the passes of which this is one, in their order; empty where it is none.
     """
 
     number: int
@@ -101,6 +102,7 @@ class Opened:
     meant: dict[StopSpec, Meaning] = field(default_factory=dict)
     painted: threading.Event = field(default_factory=threading.Event, repr=False)
     page: Page | None = None
+    series: tuple[Path, ...] = ()
 
     @property
     def replaced(self) -> bool:

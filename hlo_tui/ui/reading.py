@@ -278,7 +278,12 @@ def _document(want: Want, number: int) -> Opened:
 
 def _as_page(want: Want, number: int, page: Page, file: FileSource) -> Opened:
     head = page.source.read(0, _HEAD)
-    return Opened(number, want, page.source, page.format, page.note, False, file, _lines(head), page=page)
+    opened = Opened(number, want, page.source, page.format, page.note, False, file, _lines(head), page=page)
+    if page.sort.language == "mlir":
+        from hlo_tui.formats.mlirpasses import series_of
+
+        opened.series = series_of(want.path)
+    return opened
 
 
 def _lines(head: bytes) -> tuple[str, ...]:
@@ -308,6 +313,9 @@ def _first_place(opened: Opened) -> tuple[int, str]:
 
 def _first_line(opened: Opened) -> int:
     want, module = opened.want, opened.module
+    if opened.page is not None:
+        entry = opened.page.entry(want.computation) if want.computation else None
+        return entry.line if entry is not None else max(0, want.line)
     if want.instruction:
         found = module.find(want.instruction, want.computation) or module.find(want.instruction)
         if found is not None:

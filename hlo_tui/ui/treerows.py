@@ -103,6 +103,9 @@ def first_node(shelf: Shelf) -> Node | None:
     if found is not None:
         return Node("module", found.key)
     loose = (*shelf.other, *shelf.unrecognised)
+    beside = [Place(file.path, module.key) for module in modules for file in module.others]
+    if not loose and len(beside) == 1:
+        return Node("file", beside[0])
     readable = [file for file in loose if file.name.kind == "hlo" or len(loose) == 1]
     return Node("file", Place(readable[0].path)) if readable else None
 

@@ -114,6 +114,32 @@ async def test_a_page_has_colours_an_outline_and_definitions(tmp_path: Path, siz
         await app.sees("lines in full")
 
 
+async def test_from_pass_to_pass_in_a_log(tmp_path: Path) -> None:
+    path = tmp_path / "k.mlir-passes.log"
+    path.write_text(samples.PASSES)
+    async with driving(path) as app:
+        await app.opened()
+        await app.press("right_square_bracket")
+        await app.until(lambda: app.line == 11, "the next pass")
+        await app.press("right_square_bracket")
+        await app.sees("there is no stage after this one")
+        await app.press("left_square_bracket")
+        await app.until(lambda: app.line == 1, "the pass before")
+
+
+async def test_from_pass_to_pass_in_files(tmp_path: Path) -> None:
+    steps = ("pre-optimization", "post-optimization", "post-lowering")
+    for step in steps:
+        text = samples.KERNEL.replace("pure_call", step.replace("-", "_"))
+        (tmp_path / f"module_0001.f.add_fusion_kernel_module-{step}.mlir").write_text(text)
+    async with driving(tmp_path / f"module_0001.f.add_fusion_kernel_module-{steps[0]}.mlir") as app:
+        await app.opened()
+        for step in steps[1:]:
+            await app.press("right_square_bracket")
+            await app.sees(f"xla.{step.replace('-', '_')}")
+            await app.opened()
+
+
 async def test_enter_goes_to_a_definition_of_a_page(tmp_path: Path) -> None:
     path = tmp_path / "k.ll"
     path.write_text(samples.LLVM)
