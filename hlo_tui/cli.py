@@ -181,7 +181,10 @@ def _finding_commands(commands: Any) -> None:
     )
     grep.add_argument("--json", action="store_true", help="one JSON object a line")
     grep.set_defaults(run=finding.grep)
+    _graph_command(commands)
 
+
+def _graph_command(commands: Any) -> None:
     graph = commands.add_parser(
         "graph",
         help="what is around an instruction, or between two, drawn",
@@ -255,7 +258,10 @@ def _cutting_commands(commands: Any) -> None:
     convert.add_argument("--member", help="which module, where IN holds several")
     convert.add_argument("--json", action="store_true", help="one JSON document of what was done")
     convert.set_defaults(run=cutting.convert)
+    _bundle_command(commands)
 
+
+def _bundle_command(commands: Any) -> None:
     bundle = commands.add_parser(
         "bundle",
         help="what a bug report needs of a module, in one archive",

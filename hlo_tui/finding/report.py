@@ -63,7 +63,7 @@ def hit_line(hit: Hit, width: int) -> str:
 def place_text(place: Place, module: str) -> str:
     """The heading over the hits of one text."""
     number = f" #{place.id}" if place.id is not None else ""
-    member = "" if place.member is None or place.member == module else f"  {place.member}"
+    member = "" if place.member in (None, module, place.file) else f"  {place.member}"
     return visible(f"{module}{number}  {place.stage}{member}  {place.file}")
 
 
