@@ -21,7 +21,7 @@ from hlo_tui.replay.limits import Room
 from hlo_tui.replay.program import Computation, Program
 from hlo_tui.replay.slices import SliceCache
 from hlo_tui.replay.stops import is_logged, logged, source_of
-from hlo_tui.replay.stopspec import StopSpec
+from hlo_tui.replay.stopspec import INSIDE_FUSIONS, StopSpec
 from hlo_tui.replay.supplies import Supplies
 from hlo_tui.replay.values import summarize
 from hlo_tui.replay.walk import Position, Spot, StopTable, Walker
@@ -190,7 +190,14 @@ class Debugger:
         else:
             what = f"{spec.text()}: not met"
         unknown = len(self.evaluator.unknown)
-        return f"{what} {where}" + (f"; {unknown} values are unknown" if unknown else "")
+        words = f"{what} {where}" + (f"; {unknown} values are unknown" if unknown else "")
+        return f"{words}; {INSIDE_FUSIONS}" if spec.kind == "first" and self._hides_some() else words
+
+    def _hides_some(self) -> bool:
+        """Whether there are fusions, and they are not entered."""
+        if self.evaluator.grain is Grain.BODY:
+            return False
+        return any(op.opcode == "fusion" for c in self.program.reachable() for op in c.ops)
 
     def _locate(self, target: tuple[str, str] | None) -> tuple[Computation, int]:
         name, instruction = target or ("", "")

@@ -11,7 +11,7 @@ from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.hlo.visible import visible
 from hlo_tui.replay.reproducer import Crash, export
 from hlo_tui.replay.session import Options, Session, State, Stop
-from hlo_tui.replay.stopspec import TAGS, StopSpec
+from hlo_tui.replay.stopspec import INSIDE_FUSIONS, TAGS, StopSpec
 
 Json = dict[str, Any]
 
@@ -72,6 +72,8 @@ class Replay:
                 number += 1
                 yield from _lines(number, state.current)
             assert state.end is not None
+            if not number and any(spec.kind == "first" for spec in self._specs):
+                self.warnings.append(self._nothing_begins())
             if all(spec.kind != "first" for spec in self._specs) and _not_finite(state.end["outputs"]):
                 self.warnings.append(
                     "an output is not finite: --break first:nonfinite stops where that begins"
@@ -124,6 +126,10 @@ class Replay:
             return f"no operation of this module carries a breakpoint tag; {HOW_TO_TAG}"
         asked = ", ".join(spec.text() for spec in self._specs)
         return f"nothing in this module is what --break asks for: {visible(asked)}"
+
+    def _nothing_begins(self) -> str:
+        words = "no NaN or infinity begins at an operation that was asked for"
+        return words if self._options.grain == "body" else f"{words}; {INSIDE_FUSIONS}"
 
     def _new_logs(self, state: State) -> Iterator[Json]:
         for stop in state.log[self._logged :]:

@@ -16,6 +16,8 @@ FORMS = (
 )
 _WORDS = {"opcode": "op", "op_name": "name", "source": "line", "tag": "tag", "first": "first"}
 _BARE = ("tags", "collectives")
+# What a "first" stop does not see unless fusions are entered.
+INSIDE_FUSIONS = "what begins and is masked inside one fusion is seen in body grain only"
 _KINDS = frozenset({*_WORDS, *_BARE, "instruction"})
 
 

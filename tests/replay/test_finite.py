@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from hlo_tui.replay.finite import Flags, flags_of
+from hlo_tui.replay.headless import Replay
+from hlo_tui.replay.state import Options
+from hlo_tui.replay.stopspec import parse_spec
 from tests.corpus import corpus_dir
 from tests.replay.conftest import STAGES, Open, forward, program_file
 
@@ -46,6 +49,28 @@ class TestOrigins:
                 value, iteration = value * value + np.float32(0.5), iteration + 1
         *stops, _ = forward(debug(program_file("blowup", stage), grain, stops=("first:inf",)))
         assert [p["iteration"] for p in stops[0]["path"] if p["iteration"] is not None] == [iteration]
+
+
+@pytest.mark.parametrize("grain", ["unit", "body"])
+def test_what_is_not_seen_inside_fusions_is_said(debug: Open, grain: str) -> None:
+    debugger = debug(program_file("masked", STAGES[1]), grain)
+    found = debugger.run_until(parse_spec("first:nan"))
+    if grain == "body":
+        assert found["event"] == "stop"
+        assert "body grain" not in debugger.run_until(parse_spec("first:nan"))["words"]
+    else:
+        assert found["words"].endswith("is seen in body grain only")
+    # Where there are no fusions, nothing is hidden.
+    before = debug(program_file("masked"), grain)
+    before.run_until(parse_spec("first:nan"))
+    assert before.run_until(parse_spec("first:nan"))["words"] == "no NaN begins between here and the end"
+
+
+def test_without_a_screen_it_is_said_too() -> None:
+    replay = Replay(Options(program_file("masked", STAGES[1])), (parse_spec("first:nan"),))
+    assert [event["event"] for event in replay.events()] == ["start", "end"]
+    (warning,) = replay.warnings
+    assert warning.endswith("is seen in body grain only")
 
 
 def test_made_inputs_are_the_cause_where_they_are(debug: Open) -> None:
