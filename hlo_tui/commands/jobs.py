@@ -9,6 +9,7 @@ import shlex
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,8 +83,10 @@ def _settings(
         return settings(recipes, root, os.environ, jaxlib=version, module=parsed.module)
 
     found = make(directory)
-    tried = there is not None and trying and bool(probing.try_settings(there, make))
-    return found, there, tried
+    if there is None or not trying:
+        return found, there, False
+    ran, unwritten = probing.try_settings(there, make)
+    return replace(found, warnings=(*found.warnings, *unwritten)), there, ran
 
 
 def run(parsed: argparse.Namespace) -> int:

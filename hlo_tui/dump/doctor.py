@@ -63,7 +63,7 @@ def explain_empty(root: str | os.PathLike[str]) -> list[str]:
     lines = [first, *_what_is_there(path, catalog)]
     lines += [
         f"A job dumps here when it starts with: {visible(dump_command(path))}",
-        "If the job runs already and nothing comes:",
+        f"If the job runs already and nothing comes (hlo-tui doctor {visible(shlex.quote(path))} looks into it):",
     ]
     return lines + [f"- {reason}" for reason in _REASONS]
 

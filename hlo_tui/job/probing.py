@@ -12,19 +12,29 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.job.settings import Settings
 
-_PACKAGES = ("jaxlib", "jax", "tensorflow", "torch_xla", "libtpu")
+# What a framework's module may have been installed as.
+_PACKAGES = {
+    "jaxlib": ("jaxlib",),
+    "jax": ("jax",),
+    "tensorflow": ("tensorflow", "tensorflow-cpu", "tensorflow-rocm", "tf-nightly"),
+    "torch_xla": ("torch_xla",),
+    "libtpu": ("libtpu", "libtpu-nightly"),
+}
 _ASK = """
-import importlib.metadata as m, json, sys
+import importlib.metadata as m, json
 found = {}
-for name in %r:
-    try:
-        found[name] = m.version(name)
-    except m.PackageNotFoundError:
-        pass
+for module, names in %r.items():
+    for name in names:
+        try:
+            found.setdefault(module, m.version(name))
+        except m.PackageNotFoundError:
+            pass
 print(json.dumps(found))
 """ % (_PACKAGES,)  # noqa: UP031
 # The smallest program that makes each framework read its flags, compile and run something.
@@ -37,6 +47,8 @@ _TRY = {
 }
 _SECONDS = 120.0
 _UNKNOWN = re.compile(r"Unknown flags? in XLA_FLAGS: *--(\w+)")
+# What frameworks log at every start.
+_CHATTER = re.compile(r"[IW]\d{4} |WARNING: All log messages")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +73,18 @@ class Installed:
         """What it is, in a few words."""
         names = [f"{name} {version}" for name, version in self.versions.items() if name != "jax"]
         return f"{', '.join(names) or 'no jaxlib'} in {self.python}"
+
+
+class Tried(NamedTuple):
+    """What came of trying some settings.
+
+    Attributes:
+        ran: whether there was anything to try them with.
+        warnings: what was not written.
+    """
+
+    ran: bool
+    warnings: tuple[str, ...] = ()
 
 
 def find_python(given: str | None, command: Sequence[str] = ()) -> str:
@@ -100,7 +124,7 @@ def this_python() -> Installed:
     return installed(sys.executable)
 
 
-def try_settings(there: Installed, make: Callable[[str], Settings]) -> str:
+def try_settings(there: Installed, make: Callable[[str], Settings]) -> Tried:
     """Run the smallest program with some settings, on the CPU, in a child process that dumps elsewhere.
 
     Args:
@@ -108,22 +132,28 @@ def try_settings(there: Installed, make: Callable[[str], Settings]) -> str:
         make: gives the settings for a directory.
 
     Returns:
-        What was run: "jaxlib", "tensorflow" or "torch_xla"; empty where there is none of these.
+        What was found out: whether anything was run (nothing is where none of jaxlib, tensorflow and torch_xla is
+        there), and what it did not write though a recipe is for it.
 
     Raises:
         HloTuiError: that program did not get to its end, and the name of the flag where XLA tells it.
     """
     framework = next((name for name in _TRY if name in there.versions), "")
     if not framework:
-        return ""
+        return Tried(False)
     with tempfile.TemporaryDirectory(prefix="hlo-tui-try-") as directory:
+        settings = make(directory)
         environment = {
-            **os.environ, **make(directory).environment, "JAX_PLATFORMS": "cpu", "PJRT_DEVICE": "CPU",
+            **os.environ, **settings.environment, "JAX_PLATFORMS": "cpu", "PJRT_DEVICE": "CPU",
             "CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "2",
         }  # fmt: skip
         done = _run([there.python, "-c", _TRY[framework]], environment, _SECONDS, directory)
+        missing = [
+            one.name for one in settings.recipes if one.leaves and not any(Path(directory).rglob(one.leaves))
+        ]
     if done.returncode == 0:
-        return framework
+        what = f"{framework} {there.versions[framework]}"
+        return Tried(True, tuple(f"{name}: {what} wrote nothing of it when it was tried" for name in missing))
     found = _UNKNOWN.search(done.stderr)
     if found is not None:
         raise HloTuiError(
@@ -132,8 +162,12 @@ def try_settings(there: Installed, make: Callable[[str], Settings]) -> str:
             "take it out of your XLA_FLAGS" if f"--{found[1]}" in os.environ.get("XLA_FLAGS", "") else "",
         )
     how = signal.Signals(-done.returncode).name if done.returncode < 0 else f"exit code {done.returncode}"
-    tail = "\n".join(line[:300] for line in done.stderr.strip().splitlines()[-3:])
-    raise HloTuiError(f"a small {framework} program ended with {how} under these flags", tail)
+    said = [line[:300] for line in done.stderr.splitlines() if line.strip() and not _CHATTER.match(line)]
+    raise HloTuiError(
+        f"a small {framework} program ended with {how} under these flags",
+        "\n".join([f"{framework} {there.versions[framework]} in {there.python}", *said[-3:]]),
+        "leave a recipe out; --no-try takes them as they are",
+    )
 
 
 def _run(

@@ -22,6 +22,7 @@ class Recipe:
         flags: of XLA_FLAGS, without dashes, with their values.
         environment: other variables.
         warnings: what is known to go wrong with it.
+        leaves: files that any program leaves with it, as a pattern; empty where only some do.
         alone: whether it keeps every other dump from being written.
     """
 
@@ -30,6 +31,7 @@ class Recipe:
     flags: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    leaves: str = ""
     alone: bool = False
 
 
@@ -44,6 +46,7 @@ _ALL = (
         "every compiler pass that changed something",
         {"xla_dump_hlo_pass_re": ".*"},
         warnings=("a file for every pass that changed a module: hundreds for a big one",),
+        leaves="*.after_*.before_*",
     ),
     Recipe(
         "spmd",
@@ -60,6 +63,7 @@ _ALL = (
             "in the program records that",
             "XLA's GPU backend has written none since early 2025: unoptimized-snapshots does",
         ),
+        leaves="*.snapshot.*.pb",
     ),
     Recipe(
         "unoptimized-snapshots",
@@ -70,6 +74,7 @@ _ALL = (
             _GROWS.format(more=""),
             "a program with shard_map fails with it (RET_CHECK, HloModuleConfig has different shape)",
         ),
+        leaves="*.hlo_unoptimized_snapshot.*",
         alone=True,
     ),
     Recipe(

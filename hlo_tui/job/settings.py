@@ -156,13 +156,19 @@ def _check(recipes: Sequence[Recipe], flags: Mapping[str, str], jaxlib: str) -> 
     lacking = [name for name in flags if name not in known]
     if not lacking:
         return
-    guilty = [recipe.name for recipe in recipes if set(lacking) & set(recipe.flags)]
+    guilty = " and no ".join(
+        [recipe.name for recipe in recipes if set(lacking) & set(recipe.flags)] or lacking
+    )
     since = read_table().since(lacking[0])
     came = f" came with jaxlib {since} at the latest" if since else ""
     message = f"--{lacking[0]}{came}; an unknown flag ends the job"
-    which = f"jaxlib {jaxlib}" if jaxlib else "some jaxlib, and which one the job has is not known,"
-    hint = "name the job's own Python with --python, or its version with --jaxlib" if not jaxlib else ""
-    raise HloTuiError(f"{which} has no {' and no '.join(guilty or lacking)}", message, hint)
+    if jaxlib:
+        raise HloTuiError(f"jaxlib {jaxlib} has no {guilty}", message)
+    raise HloTuiError(
+        f"some XLA has no {guilty}, and which one the job has is not known",
+        message,
+        "name the job's own Python with --python, or its jaxlib with --jaxlib VERSION",
+    )
 
 
 def _name(flag: str) -> str:

@@ -79,6 +79,8 @@ def test_a_recipe_that_a_version_cannot_follow_is_refused() -> None:
     for old in ("0.4.30", "0.6.2", "", "0.5.0"):
         with pytest.raises(HloTuiError, match="has no unoptimized-snapshots"):
             environment("unoptimized-snapshots", jaxlib=old)
+    # Where XLA itself will be asked, the table has no say.
+    assert environment("unoptimized-snapshots", jaxlib=None)
     assert environment("unoptimized-snapshots", jaxlib="0.12.0.1")
     with pytest.raises(HloTuiError, match="no recipe 'pases'"):
         chosen(["pases"])
@@ -165,11 +167,23 @@ def test_a_python_is_asked_and_bad_flags_are_found_in_a_child(monkeypatch: pytes
         return settings(chosen([]), root, os.environ, jaxlib=there.jaxlib)
 
     monkeypatch.delenv("XLA_FLAGS", raising=False)
-    assert probing.try_settings(there, make) == "jaxlib"  # type: ignore[arg-type]
+    assert probing.try_settings(there, make) == (True, ())  # type: ignore[arg-type]
     monkeypatch.setenv("XLA_FLAGS", "--xla_dump_ir=true")
     with pytest.raises(HloTuiError, match="this XLA has no flag --xla_dump_ir") as caught:
         probing.try_settings(there, make)  # type: ignore[arg-type]
     assert "your XLA_FLAGS" in caught.value.hint
+
+
+def test_what_a_recipe_is_for_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Here a pattern of one's own keeps the recorded run from being written.
+    monkeypatch.setenv("XLA_FLAGS", "--xla_dump_hlo_module_re=nothing")
+    there = probing.this_python()
+
+    def make(root: str) -> object:
+        return settings(chosen(["snapshots"]), root, os.environ, jaxlib=there.jaxlib)
+
+    ran, warnings = probing.try_settings(there, make)  # type: ignore[arg-type]
+    assert (ran, warnings) == (True, (f"snapshots: jaxlib {JAXLIB} wrote nothing of it when it was tried",))
 
 
 def test_what_is_no_python_is_told(tmp_path: Path) -> None:
