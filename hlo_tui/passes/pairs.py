@@ -59,16 +59,24 @@ class PairReader:
         for key in dict.fromkeys((*old.notes, *new.notes)):
             x, y = old.notes.get(key, ""), new.notes.get(key, "")
             if key == METADATA:
-                if (x != y or self._frames_differ) and self._metadata(old, 0) != self._metadata(new, 1):
-                    found.append((key, _metadata_text(x, y)))
+                text = self._metadata_change(old, new, x, y) if x != y or self._frames_differ else ""
+                found += [(key, text)] if text else []
             elif x != y:
                 found.append((key, _was_is(x, y)))
         return found
 
-    def _metadata(self, parsed: Parsed, side: int) -> object:
-        fields = parse_metadata(parsed.notes.get(METADATA, ""))
-        fields.pop(FRAME, None)
-        return fields, self._frames[side](parsed.frame)
+    def _metadata_change(self, old: Parsed, new: Parsed, x: str, y: str) -> str:
+        """What of the metadata differs, "" where nothing does: numbers of frames stand for what they mean."""
+        before, now = parse_metadata(x), parse_metadata(y)
+        before.pop(FRAME, None)
+        now.pop(FRAME, None)
+        moved = self._frames[0](old.frame) != self._frames[1](new.frame)
+        if before == now and not moved:
+            return ""
+        if not x or not y:
+            return "taken away" if x else "given"
+        kinds = [key for key in dict.fromkeys((*before, *now)) if before.get(key) != now.get(key)]
+        return ", ".join([*kinds, "source"] if moved or not kinds else kinds)
 
 
 def place_of(node: Node) -> Place:
@@ -129,14 +137,6 @@ def _operands_text(a: Node, b: Node) -> str:
         if not same_source(x, y)
     ]
     return ", ".join(places)
-
-
-def _metadata_text(old: str, new: str) -> str:
-    if not old or not new:
-        return "taken away" if old else "given"
-    x, y = parse_metadata(old), parse_metadata(new)
-    kinds = [key for key in dict.fromkeys((*x, *y)) if x.get(key) != y.get(key)]
-    return ", ".join("source" if key == FRAME else key for key in kinds) or "source"
 
 
 def _was_is(old: str, new: str) -> str:
