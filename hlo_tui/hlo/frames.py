@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from hlo_tui.hlo.attributes import parse_metadata, unquote
@@ -52,6 +52,12 @@ class StackFrames:
             # The text prints a parent's number plus one, and 1 where there is none.
             stack_frame_id = _number(fields, "parent_frame_id") - 1
         return tuple(found)
+
+    def ids(self, wanted: Callable[[SourceFrame], bool]) -> Iterator[int]:
+        """The ids of the metadata whose innermost frame is wanted."""
+        for number in self._table("StackFrames"):
+            if any(map(wanted, self.frames(number)[:1])):
+                yield number
 
     def _frame(self, location: int) -> SourceFrame:
         fields = parse_metadata(self._table("FileLocations").get(location, ""))

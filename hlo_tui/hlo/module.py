@@ -177,6 +177,10 @@ class Module:
         found = self._frames.frames(instruction.stack_frame_id) if self._frames is not None else ()
         return found or inline_frame(instruction.metadata)
 
+    def frame_ids(self, wanted: Callable[[SourceFrame], bool]) -> tuple[int, ...]:
+        """The stack frame ids whose innermost frame is wanted; none where the text has no tables."""
+        return () if self._frames is None else tuple(self._frames.ids(wanted))
+
     def tagged(self) -> Iterator[Instruction]:
         """The instructions with frontend attributes, in the order of the text."""
         seen: set[int] = set()

@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from hlo_tui.hlo.attributes import unescape
+from hlo_tui.hlo.frames import SourceFrame
 from hlo_tui.hlo.instruction import Instruction
+from hlo_tui.hlo.matching import matches, matching_lines
 from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.tags import stops
 from hlo_tui.replay.communication import COMMUNICATING
@@ -15,6 +18,8 @@ from hlo_tui.replay.stopspec import StopSpec
 
 # Places of one stop that are found at most; nobody goes through more of them one by one.
 MOST = 1000
+
+_OP_NAME = re.compile(rb'\bop_name="((?:[^"\\\n]|\\.)*+)"')
 
 Stopped = Callable[[], bool]
 Test = Callable[[Instruction], bool]
@@ -77,12 +82,9 @@ def _candidates(module: Module, spec: StopSpec, stopped: Stopped) -> Iterator[In
         words = b"|".join(re.escape(opcode.encode()) for opcode in sorted(opcodes))
         yield from _matching(module, rb"\b(?:%s)\s*\(" % words, lambda one: one.opcode in opcodes, stopped)
     elif spec.kind == "op_name":
-        pattern = re.compile(spec.value)
-        yield from _matching(
-            module, b"op_name=", lambda one: bool(one.op_name and pattern.search(one.op_name)), stopped
-        )
+        yield from _of_name(module, re.compile(spec.value), stopped)
     elif spec.kind == "source":
-        yield from _matching(module, rb"stack_frame_id=|source_file=", _from_line(module, spec), stopped)
+        yield from _of_line(module, spec, stopped)
 
 
 def _named(module: Module, spec: StopSpec, stopped: Stopped) -> Iterable[Instruction]:
@@ -116,38 +118,34 @@ def _has_tag(spec: StopSpec) -> Test:
     return test
 
 
-def _from_line(module: Module, spec: StopSpec) -> Test:
-    known: dict[int, bool] = {}
+def _of_name(module: Module, pattern: re.Pattern[str], stopped: Stopped) -> Iterator[Instruction]:
+    last = -1
+    for line, match in matches(module, _OP_NAME, stopped):
+        # Most names do not match: only of those that do the instruction is taken apart.
+        if line != last and pattern.search(unescape(match[1].decode("utf-8", "replace"))):
+            last = line
+            yield from (one for one in _on_line(module, line) if one.op_name and pattern.search(one.op_name))
 
-    def hit(one: Instruction) -> bool:
-        frames = module.frames(one)[:1]
-        return any(
-            frame.line == spec.line and (frame.file == spec.value or frame.file.endswith("/" + spec.value))
-            for frame in frames
-        )
 
-    def test(one: Instruction) -> bool:
-        frame = one.stack_frame_id
-        if not frame:
-            return hit(one)
-        if frame not in known:
-            known[frame] = hit(one)
-        return known[frame]
+def _of_line(module: Module, spec: StopSpec, stopped: Stopped) -> Iterator[Instruction]:
+    def wanted(frame: SourceFrame) -> bool:
+        return frame.line == spec.line and (frame.file == spec.value or frame.file.endswith("/" + spec.value))
 
-    return test
+    ids = b"|".join(str(number).encode() for number in module.frame_ids(wanted))
+    near = rb"source_line=%d\b" % spec.line + (rb"|stack_frame_id=(?:%s)\b" % ids if ids else b"")
+    yield from _matching(module, near, lambda one: any(map(wanted, module.frames(one)[:1])), stopped)
 
 
 def _matching(module: Module, pattern: bytes, test: Test, stopped: Stopped) -> Iterator[Instruction]:
     """The instructions that a test holds for, among those on lines with a pattern."""
-    matcher = re.compile(pattern)
     seen: set[int] = set()
-    line = module.search(matcher, 0, stop=stopped)
-    while line is not None and not stopped():
+    for line in matching_lines(module, re.compile(pattern), stopped):
+        if stopped():
+            return
         for one in _on_line(module, line):
             if one.start not in seen and test(one):
                 seen.add(one.start)
                 yield one
-        line = module.search(matcher, line + 1, stop=stopped)
 
 
 def _on_line(module: Module, line: int) -> Iterator[Instruction]:

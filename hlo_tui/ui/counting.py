@@ -8,9 +8,9 @@ from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hlo_tui.hlo.matching import matching_lines
 from hlo_tui.hlo.module import Module
 
-_BLOCK = 1 << 18
 # Lines that are counted; where there are more, that is said.
 MOST = 1_000_000
 
@@ -43,16 +43,8 @@ class Matches:
 def count(module: Module, pattern: re.Pattern[bytes], number: int, stop: Callable[[], bool]) -> Matches:
     """Count the lines of a scanned module that match, in time linear in its bytes."""
     found = array("I")
-    lines = module.lines
-    if lines is None or not lines.count:
-        return Matches(number, pattern, found)
-    matcher = re.compile(pattern.pattern, pattern.flags | re.MULTILINE)
-    for first, last in lines.blocks(0, lines.count - 1, _BLOCK):
-        if stop() or len(found) >= MOST:
-            return Matches(number, pattern, found, complete=False)
-        base = lines.start(first)
-        for match in matcher.finditer(module.source.read(base, lines.span(last)[1] - base)):
-            line = lines.line_at(base + match.start())
-            if not found or found[-1] != line:
-                found.append(line)
-    return Matches(number, pattern, found)
+    for line in matching_lines(module, pattern, stop):
+        found.append(line)
+        if len(found) >= MOST:
+            break
+    return Matches(number, pattern, found, complete=len(found) < MOST and not stop())
