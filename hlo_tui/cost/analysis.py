@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from hlo_tui.cost.cost import NOTHING, Cost
 from hlo_tui.cost.rules import leaf_bytes, operation, size_of
@@ -27,21 +27,31 @@ class Analysis:
 
     def computation(self, name: str) -> Cost:
         """One run of a computation, as XLA counts it: of a loop one iteration, of branches the larger of each count."""
-        if name in self._known:
-            return self._known[name]
-        # What calls itself has no cost of its own; what is nested deeper than anything real is left out.
-        if name in self._open or len(self._open) >= _DEEPEST or self._stop():
-            return NOTHING
+        if name not in self._known:
+            # What calls itself has no cost of its own; what is nested deeper than anything real is left out.
+            if name in self._open or len(self._open) >= _DEEPEST or self._stop():
+                return NOTHING
+            self._known[name] = sum((cost for _, cost in self.costs(name)), NOTHING)
+        return self._known[name]
+
+    def remember(self, name: str, cost: Cost) -> None:
+        """Keep the cost of a computation that was added up elsewhere."""
+        self._known[name] = cost
+
+    def costs(self, name: str) -> Iterator[tuple[Instruction, Cost]]:
+        """Each instruction of a computation, in the order of the text, and the cost of one run of it."""
         body = self.body(name)
         if body is None:
-            return NOTHING
+            return
         self._open.append(name)
-        total = NOTHING
+        shapes: dict[str, Shape] = {}
         for instruction in body.instructions:
-            total += self.instruction(body, instruction)
+            shapes[instruction.name] = instruction.shape
+            operands = [shapes.get(operand) for operand in instruction.operands]
+            # Only damaged or unordered texts have an operand after its use.
+            given = operand_shapes(body, instruction) if None in operands else operands
+            yield instruction, self._cost(body, instruction, [shape for shape in given if shape is not None])
         self._open.pop()
-        self._known[name] = total
-        return total
 
     def body(self, name: str) -> Body | None:
         """The instructions of a computation, None where the text has none of that name."""
@@ -52,6 +62,9 @@ class Analysis:
 
     def instruction(self, body: Body, instruction: Instruction) -> Cost:
         """One run of an instruction of a body, with what it calls."""
+        return self._cost(body, instruction, operand_shapes(body, instruction))
+
+    def _cost(self, body: Body, instruction: Instruction, operands: Sequence[Shape]) -> Cost:
         if instruction.opcode == "fusion":
             return self._fusion(body, instruction)
         called = (
@@ -66,7 +79,7 @@ class Analysis:
             return sum(called, NOTHING)
         if instruction.opcode in CONTROL:
             return called[0] if called else NOTHING
-        return operation(instruction, operand_shapes(body, instruction), self.computation)
+        return operation(instruction, operands, self.computation)
 
     def _fusion(self, body: Body, instruction: Instruction) -> Cost:
         inner = self.body(instruction.called[0]) if instruction.called else None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from hlo_tui.cost.analysis import CONTROL, Analysis, operand_shapes
-from hlo_tui.cost.collectives import Collective, collective
+from hlo_tui.cost.collectives import KINDS, Collective, collective
 from hlo_tui.cost.cost import NOTHING, Cost
 from hlo_tui.cost.loops import trip_count
 from hlo_tui.errors import HloTuiError
@@ -91,7 +91,7 @@ def cost_of(module: Module, title: str, stop: Callable[[], bool] = lambda: False
             "there is no computation in this", visible(title), "hlo-tui show FILE says what it holds"
         )
     analysis = Analysis(module, stop)
-    report = CostReport(title, once=analysis.computation(outline.entry.name))
+    report = CostReport(title)
     runs = _Runs(analysis)
     opcodes: dict[str, Cost] = defaultdict(Cost)
     names: dict[str, Cost] = defaultdict(Cost)
@@ -99,11 +99,14 @@ def cost_of(module: Module, title: str, stop: Callable[[], bool] = lambda: False
         body = analysis.body(name)
         if body is None or not times or stop():
             continue
-        for instruction in body.instructions:
+        all_of_it = NOTHING
+        for instruction, once in analysis.costs(name):
+            all_of_it += once
             if instruction.opcode in CONTROL:
                 continue
-            once = analysis.instruction(body, instruction)
-            sent = collective(instruction, list(operand_shapes(body, instruction)), module.header)
+            sent = None
+            if instruction.opcode in KINDS:
+                sent = collective(instruction, list(operand_shapes(body, instruction)), module.header)
             if once == NOTHING and sent is None:
                 continue
             report.total += once.times(times)
@@ -111,6 +114,8 @@ def cost_of(module: Module, title: str, stop: Callable[[], bool] = lambda: False
             for inner, opcode, cost in _parts(analysis, instruction, once):
                 opcodes[opcode] += cost.times(times)
                 names[inner or instruction.op_name] += cost.times(times)
+        analysis.remember(name, all_of_it)
+    report.once = analysis.computation(outline.entry.name)
     report.lines.sort(key=lambda line: (-line.total.flops, -line.total.bytes))
     report.by_opcode, report.by_op_name = dict(opcodes), dict(names)
     report.notes += _notes(report, runs)

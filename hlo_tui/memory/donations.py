@@ -16,6 +16,8 @@ _ALIASES = re.compile(r"input_output_alias=\{(.*?)\}(?=, \w+=|\s*\Z)", re.S)
 _ALIAS = re.compile(r"\{([\d, ]*)\}: ?\((\d{1,9}), ?\{([\d, ]*)\}(?:, ?([\w-]+))?\)")
 _DONORS = re.compile(r"buffer_donor=\{(.*?)\}(?=, \w+=|\s*\Z)", re.S)
 _DONOR = re.compile(r"\((\d{1,9}), ?\{([\d, ]*)\}\)")
+_PARAMETER = re.compile(rb"([A-Za-z_][\w.\-]*+) ?=[^\n]*? parameter\((\d{1,9})\)")
+_BLOCK = 1 << 20
 _COPIES = frozenset(("copy", "copy-start"))
 _SAME_BYTES = frozenset(("bitcast", "opt-barrier"))
 _READERS = 4
@@ -53,25 +55,40 @@ def lost(module: Module) -> list[Lost]:
     outline = module.outline
     if outline is None or outline.entry is None:
         return []
+    given, unused = aliases(outline.header.attributes), donors(outline.header.attributes)
+    if not given and not unused:
+        return []
     body = module.body(outline.entry)
-    parameters = {
-        int(one.operand_text): one
-        for one in body.instructions
-        if one.opcode == "parameter" and one.operand_text.strip().isdecimal()
-    }
+    parameters = _parameters(module, body)
     found = []
-    for alias in aliases(outline.header.attributes):
+    for alias in given:
         parameter = parameters.get(alias.parameter)
         if parameter is None:
             continue
         copies, readers = _uses(module, body, parameter, alias.index)
         if copies:
             found.append(_lost(parameter, alias.parameter, alias.index, alias.output, copies, readers))
-    for number, index in donors(outline.header.attributes):
+    for number, index in unused:
         parameter = parameters.get(number)
         if parameter is not None:
             found.append(_lost(parameter, number, index, "", [], []))
     return sorted(found, key=lambda one: -one.size)
+
+
+def _parameters(module: Module, body: Body) -> dict[int, Instruction]:
+    """The parameters of a computation by number, without taking everything else in it apart."""
+    found: dict[int, Instruction] = {}
+    lines = module.lines
+    if lines is None:
+        return found
+    for first, last in lines.blocks(body.computation.line, body.computation.last, _BLOCK):
+        base = lines.start(first)
+        block = module.source.read(base, lines.span(last)[1] - base)
+        for match in _PARAMETER.finditer(block):
+            one = body.by_name.get(match[1].decode("utf-8", "replace"))
+            if one is not None and one.opcode == "parameter":
+                found.setdefault(int(match[2]), one)
+    return found
 
 
 def _lost(
