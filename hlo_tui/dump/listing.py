@@ -28,7 +28,7 @@ _SMALL_SHARE = 8
 _FEW = 4
 # How modules can stand, and what that is called.
 ORDERS = {
-    "first": "tagged ones first, then the biggest", "newest": "the newest first",
+    "first": "tagged ones first, then your own, then the biggest", "newest": "the newest first",
     "recompiled": "the most recompiled first", "name": "by name",
 }  # fmt: skip
 

@@ -142,17 +142,14 @@ class HloTuiApp(BaseApp):
         self.shown.tree()
 
     def _is_better(self, news: News) -> bool:
-        """Whether there is a tagged module now, and what is open is none."""
+        """Whether there is a module now that is tagged, or the person's own, and what is open is none."""
         place, groups = self.desk.wanted.place if self.desk.wanted is not None else None, news.shelf.groups
         if place is None or place.module is None or not groups:
             return False
         opened = news.shelf.module(place.module)
         best = groups[0].modules[0]
-        return (
-            best.key != place.module
-            and bool(news.shelf.tags(best))
-            and not (opened and news.shelf.tags(opened))
-        )
+        rank = news.shelf.rank
+        return best.key != place.module and rank(best) > (rank(opened) if opened else (False, False))
 
     async def on_event(self, event: events.Event) -> None:
         """Note that there is somebody."""

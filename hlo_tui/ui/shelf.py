@@ -88,7 +88,7 @@ class Shelf:
     """A dump at one moment.
 
     Attributes:
-        groups: modules of one name each, tagged ones first, then the largest.
+        groups: modules of one name each, tagged ones first, then the person's own functions, then the largest.
         small: helpers, which are many and seldom looked at.
         other: files of no module.
         unrecognised: files that nobody writes.
@@ -118,6 +118,11 @@ class Shelf:
         """How many tagged operations are known of."""
         found = self.peeks.get(module.key)
         return found.tags if found is not None else 0
+
+    def rank(self, module: Module) -> tuple[bool, bool]:
+        """Whether it is tagged, and whether it is the person's own: the greater is more worth opening."""
+        found = self.peeks.get(module.key)
+        return (found is not None and found.tags > 0, found is not None and found.own)
 
     def module(self, key: ModuleKey) -> Module | None:
         """The module under a key, None where it is gone."""
@@ -161,9 +166,10 @@ def shelve(catalog: Catalog, peeks: Mapping[ModuleKey, Peek]) -> Shelf:
         groups += extra if extra else [Group(m.name, (m,)) for m in small if m.key in tagged]
         small = [module for module in small if module.key not in tagged]
 
-    def order(group: Group) -> tuple[bool, int, int, str]:
-        has_tags = any(module.key in peeks and peeks[module.key].tags for module in group.modules)
-        return not has_tags, -group.weight, -group.mtime_ns, group.name
+    def order(group: Group) -> tuple[bool, bool, int, int, str]:
+        known = [peeks[module.key] for module in group.modules if module.key in peeks]
+        has_tags, own = any(one.tags for one in known), any(one.own for one in known)
+        return not has_tags, not own, -group.weight, -group.mtime_ns, group.name
 
     groups.sort(key=order)
     files = catalog.files.values()

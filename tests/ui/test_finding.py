@@ -98,7 +98,12 @@ async def test_what_is_no_query_is_said(dump):
 async def test_modules_are_put_in_another_order(dump):
     async with driving(dump) as app:
         await app.opened()
-        for words in ("the newest first", "the most recompiled first", "by name", "tagged ones first"):
+        for words in (
+            "the newest first",
+            "the most recompiled first",
+            "by name",
+            "tagged ones first, then your own",
+        ):
             await app.press("A")
             await app.sees(words)
 
@@ -308,6 +313,17 @@ def test_a_small_function_of_ones_own_is_not_among_the_helpers(tmp_path: Path):
     assert len(shelf.small) == 5
 
 
+def test_ones_own_functions_come_before_larger_ones_of_a_library(tmp_path: Path):
+    dumps.write(
+        tmp_path, 1, "jit__normal", "before_optimizations", dumps.TRAIN.replace("breakpoint", "note") * 9
+    )
+    own = (HEAD % (b"loss", b"/home/me/train.py", b"loss", 1)).decode() + dumps.helper("x").partition("\n")[2]
+    dumps.write(tmp_path, 20, "jit_loss", "before_optimizations", own)
+    assert [group.name for group in shelf_of(tmp_path).groups] == ["jit_loss", "jit__normal"]
+    dumps.write(tmp_path, 30, "jit_tagged", "before_optimizations", dumps.TRAIN)
+    assert [group.name for group in shelf_of(tmp_path).groups] == ["jit_tagged", "jit_loss", "jit__normal"]
+
+
 def shelf_of(root: Path) -> Shelf:
     catalog = load(root).catalog
     peeks = {}
@@ -324,3 +340,13 @@ def test_no_helper_of_a_real_dump_is_taken_for_ones_own():
     assert {"jit_bf16_mlp", "jit_cplx", "jit_loss_scale_step", "jit_quant"} <= first
     small = {module.name for module in shelf.small}
     assert {"jit_broadcast_in_dim", "jit_convert_element_type", "jit_stage"} <= small
+
+
+async def test_ones_own_function_is_opened_and_not_a_larger_one_of_a_library(tmp_path):
+    dump = tmp_path / "xladump"
+    dumps.write(dump, 1, "jit__normal", "before_optimizations", dumps.TRAIN.replace("breakpoint", "note"))
+    own = (HEAD % (b"loss", b"/home/me/train.py", b"loss", 1)).decode() + dumps.helper("x").partition("\n")[2]
+    dumps.write(dump, 20, "jit_loss", "before_optimizations", own)
+    async with driving(dump) as app:
+        await app.opened()
+        await app.until(lambda: app.app.desk.wanted.title.startswith("jit_loss"), "it is open")
