@@ -85,6 +85,8 @@ def _settings(
     found = make(directory)
     if there is None or not trying:
         return found, there, False
+    if sys.stderr.isatty():
+        say(f"trying the flags with {there.words} ...")
     ran, unwritten = probing.try_settings(there, make)
     return replace(found, warnings=(*found.warnings, *unwritten)), there, ran
 

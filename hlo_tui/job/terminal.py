@@ -38,7 +38,7 @@ class Job:
         started: by the monotonic clock.
         ended: the same; None while it runs.
         code: its exit code as a shell tells it (128 and the signal's number where one ended it); None while it runs.
-        reported: whether the person was told that it failed.
+        reported: whether its end was shown to the person.
     """
 
     def __init__(

@@ -254,6 +254,11 @@ class Desk:
         """Keep what is known of a module's health."""
         self.tree = replace(self.tree, health={**self.tree.health, key: sign})
 
+    @property
+    def waiting(self) -> bool:
+        """Whether a job that was started with the screen still runs."""
+        return self.job is not None and self.job.code is None
+
     def replay_view(self, now: float) -> ReplayView:
         """How the replay is to be shown."""
         from hlo_tui.ui.replayrows import ReplayView

@@ -103,7 +103,12 @@ class JobPane(Vertical):
             self.add_class("-short")
         role = "problem" if self._job.code else "title_away"
         hides = "shows" if self.has_class("-short") else "hides"
-        keys = (Span("5", "key"), Span(" all  ", "key_text"), Span("J", "key"), Span(f" {hides} ", "key_text"))
+        keys = (
+            Span("5", "key"),
+            Span(" all  ", "key_text"),
+            Span("J", "key"),
+            Span(f" {hides} ", "key_text"),
+        )
         words, across = rule(state_words(self._job, now), False, self.size.width - width_of(keys) - 1).spans
         self._title.show(Row((Span(words.text, role), across), keys))
         self._lines.look(paint)
@@ -190,9 +195,12 @@ def look(app: BaseApp) -> None:
         if isinstance(screen, JobScreen):
             screen.look()
     job = app.desk.job
-    if job is not None and job.code and not job.reported:
+    if job is not None and job.code is not None and not job.reported:
         job.reported = True
-        app.say(f"the job ended with exit code {job.code}: 5 shows its output")
+        if job.code:
+            app.say(f"the job ended with exit code {job.code}: 5 shows its output")
+        # What is said of an empty dump is something else now.
+        app.shown.everything(app.situation())
 
 
 @does("pane_job")

@@ -34,7 +34,8 @@ class Showing:
         if shelf is None:
             return
         if self._screen.narrow and shelf.explanation and not (shelf.other or shelf.unrecognised):
-            self._screen.modules.show(lambda width: titles.empty_rows(shelf, self._desk.mode, width))
+            waiting = self._desk.waiting
+            self._screen.modules.show(lambda width: titles.empty_rows(shelf, self._desk.mode, width, waiting))
         else:
             self._screen.modules.show(lambda width: treerows.build(shelf, view, width))
 
@@ -46,7 +47,8 @@ class Showing:
         if problem is not None:
             self._screen.code.show_rows(lambda width: titles.problem_rows(problem, width))
         elif shelf is not None and shelf.explanation:
-            self._screen.code.show_rows(lambda width: titles.empty_rows(shelf, mode, width))
+            waiting = self._desk.waiting
+            self._screen.code.show_rows(lambda width: titles.empty_rows(shelf, mode, width, waiting))
         elif shelf is not None and self._desk.wanted is None:
             self._screen.code.show_rows(titles.choose_rows)
 

@@ -98,10 +98,16 @@ def choose_rows(width: int) -> list[Row]:
     return [row(), *wrap(words, width - 2, "text", "  ")]
 
 
-def empty_rows(shelf: Shelf, mode: str, width: int) -> list[Row]:
-    """Why there is no module, and what to do."""
+_WAITING = (
+    "The job that was started with this screen dumps here: a module appears when the first one is compiled. Its "
+    "output is below."
+)
+
+
+def empty_rows(shelf: Shelf, mode: str, width: int, waiting: bool = False) -> list[Row]:
+    """Why there is no module, and what to do; `waiting` for a job that was started with the screen and runs."""
     rows = [row()]
-    for line in shelf.explanation:
+    for line in (shelf.explanation[0], _WAITING) if waiting else shelf.explanation:
         head, colon, command = line.partition(": ")
         if colon and ("XLA_FLAGS=" in command or command.startswith("hlo-tui ")):
             rows += [

@@ -91,6 +91,14 @@ async def test_leaving_leaves_the_job_alone(dump: Path, talking: Job) -> None:
     assert talking.code is None
 
 
+async def test_an_empty_dump_waits_for_the_job_and_then_says_why(tmp_path: Path, talking: Job) -> None:
+    async with driving(tmp_path / "nothing", (80, 24), job=talking) as screen:
+        await screen.sees("XLA makes it", "The job that was started with this screen dumps here", "name?")
+        await screen.misses("nothing comes")
+        talking.end()
+        await screen.sees("A job dumps here when it starts with")
+
+
 async def test_without_a_job_it_is_said_how_to_start_one(dump: Path) -> None:
     async with driving(dump, (120, 34)) as screen:
         await screen.sees("jit_train_step")
