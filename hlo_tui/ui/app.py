@@ -15,6 +15,7 @@ from hlo_tui.ui.base import BaseApp
 from hlo_tui.ui.codetext import CodeText
 from hlo_tui.ui.codeview import CodeView
 from hlo_tui.ui.handlers import answer
+from hlo_tui.ui.maincommands import MOVES
 from hlo_tui.ui.messages import (
     Climbed,
     Counted,
@@ -389,6 +390,11 @@ class HloTuiApp(BaseApp):
         for panel in self._panels():
             panel.take(state)
         self._tick(state.status == "busy")
+        later = desk.later
+        if later in MOVES and state.status != "busy":
+            desk.later = ""
+            if state.status == "standing" and state.problem is None:
+                self.action_command(later)
         self.shown.replay()
         self.shown.info()
         self.shown.bars(self.situation())

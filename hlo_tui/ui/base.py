@@ -14,10 +14,12 @@ from textual.driver import Driver
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.theme.theme import Theme
+from hlo_tui.ui.command import AT_WORK
 from hlo_tui.ui.commands import BY_ID, STILL_LOOKING, STILL_READING, Situation
 from hlo_tui.ui.desk import Desk
 from hlo_tui.ui.driver import CanvasDriver
 from hlo_tui.ui.handlers import handler
+from hlo_tui.ui.maincommands import MOVES
 from hlo_tui.ui.messages import (
     ReplayChanged,
 )
@@ -113,6 +115,9 @@ class BaseApp(App[None], inherit_bindings=False):
         if identity != "interrupt":
             self.desk.leaving = False
         reason = BY_ID[identity].check(self.situation())
+        if reason == AT_WORK and identity in MOVES:
+            self.wait_with(identity)
+            return
         if reason is not None and identity != "interrupt":
             self.say(f"{BY_ID[identity].title}: {reason}")
             if reason in (STILL_READING, STILL_LOOKING):
@@ -120,6 +125,11 @@ class BaseApp(App[None], inherit_bindings=False):
             return
         self.desk.notice = ""
         self.attempt(lambda: handler(identity)(self))
+
+    def wait_with(self, move: str) -> None:
+        """Make a move when the replay stands again."""
+        self.desk.later = move
+        self.say(f"{BY_ID[move].title}: comes next, ctrl+c stops")
 
     def attempt(self, act: Callable[[], None]) -> None:
         """Do something; what goes wrong in it is said."""

@@ -88,6 +88,7 @@ class Command:
 # Reasons that go away by themselves: a command that is asked for meanwhile is run then.
 STILL_READING = "the file is still being read"
 STILL_LOOKING = "the line is still being looked at"
+AT_WORK = "the replay is at work: ctrl+c stops it"
 
 
 def always(_: Situation) -> str | None:
@@ -134,7 +135,7 @@ def on_name(now: Situation) -> str | None:
 
 def idle(now: Situation) -> str | None:
     """The replay must not be at work."""
-    return "the replay is at work: ctrl+c stops it" if now.replay == "busy" else None
+    return AT_WORK if now.replay == "busy" else None
 
 
 def can_go_on(now: Situation) -> str | None:

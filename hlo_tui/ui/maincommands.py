@@ -27,6 +27,11 @@ from hlo_tui.ui.command import (
 REPLAY, BACKWARD, STOPS = "Replay", "Backwards in time", "Stops and values"
 CODE, MODULES, SCREEN = "Code", "Modules and stages", "The screen"
 
+# Pressed while the replay is at work, one of these comes next.
+MOVES = frozenset(
+    f"{name}{way}" for name in ("continue", "next", "step", "finish") for way in ("", "_back")
+)
+
 MAIN = (
     Command("continue", ("c", "f5"), "continue", REPLAY, can_go_on, "continue",
             help="Run to the next stop; begins the replay."),

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 
 def _move(app: BaseApp, how: str, backward: bool = False) -> None:
+    session = app.desk.replays.session
+    if session is not None and session.state.status == "busy" and how != "to":
+        # The screen has not heard of it yet.
+        app.wait_with(f"{how}_back" if backward else how)
+        return
     want = what_runs(app, fresh=not backward)
     if how == "continue" and not backward and _nothing_to_stop_at(app):
         return

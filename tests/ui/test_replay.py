@@ -281,10 +281,26 @@ async def test_what_is_under_way_is_said_and_can_be_stopped(dump, monkeypatch):
         await app.press("c")
         await app.sees("running to the next stop", "ctrl+c stops it")
         await app.press("n")
+        await app.sees("next: comes next, ctrl+c stops")
+        await app.press("t")
         await app.sees("the replay is at work")
-        await app.press("ctrl+c")
+        await app.press("n", "ctrl+c")
         await app.sees("! interrupted")
         assert FakeSession.made[0].calls[-1] == ("interrupt",)
+
+
+async def test_a_move_that_is_asked_for_meanwhile_is_made_next(dump, monkeypatch):
+    monkeypatch.setattr(FakeSession, "slow", True)
+    async with driving(dump, (120, 50), make=FakeSession) as app:
+        await app.opened()
+        await app.press("c", "c", "c")
+        await app.sees("continue: comes next")
+        session = FakeSession.made[0]
+        session.finish()
+        await app.until(lambda: len(session.calls) == 2, "the next move")
+        session.finish()
+        await app.sees("stop 2 of 2")
+        assert session.calls == [("continue", False, None)] * 2
 
 
 async def test_a_dead_worker_is_told_with_its_last_words(dump):
