@@ -136,9 +136,16 @@ def _command_parser() -> argparse.ArgumentParser:
     listing.add_argument("--json", action="store_true", help="one JSON document")
     listing.set_defaults(run=reading.list_dump)
 
-    show = commands.add_parser("show", help="the outline of a module, or one instruction")
+    show = commands.add_parser(
+        "show", help="the outline of any file of a dump, or one instruction on all stages"
+    )
     show.add_argument("path", type=Path, metavar="FILE")
-    show.add_argument("name", nargs="?", metavar="NAME", help="an instruction, or COMPUTATION/INSTRUCTION")
+    show.add_argument(
+        "name",
+        nargs="?",
+        metavar="NAME",
+        help="an instruction, COMPUTATION/INSTRUCTION; else a function or a line",
+    )
     show.add_argument("--member", help="which module, where the file holds several")
     show.add_argument("--json", action="store_true", help="one JSON document")
     show.set_defaults(run=reading.show)
@@ -193,7 +200,9 @@ def _graph_command(commands: Any) -> None:
     )
     graph.add_argument("path", type=Path, metavar="FILE")
     graph.add_argument("name", metavar="NAME", help="an instruction, or COMPUTATION/INSTRUCTION")
-    graph.add_argument("--width", type=graphing.width, default=2, metavar="N", help="how many uses away; 2 if not given")
+    graph.add_argument(
+        "--width", type=graphing.width, default=2, metavar="N", help="how many uses away; 2 if not given"
+    )
     graph.add_argument("--to", metavar="NAME", help="all ways to this instruction instead")
     graph.add_argument("--open", action="store_true", help="what is in fusions instead of the fusions")
     graph.add_argument(
@@ -270,7 +279,9 @@ def _bundle_command(commands: Any) -> None:
     )
     bundle.add_argument("path", type=Path, metavar="DIR")
     bundle.add_argument("module", metavar="MODULE", help="a module's name, or #NUMBER")
-    bundle.add_argument("-o", dest="out", type=Path, metavar="OUT", help="a .tar.gz; by the module's name if not given")
+    bundle.add_argument(
+        "-o", dest="out", type=Path, metavar="OUT", help="a .tar.gz; by the module's name if not given"
+    )
     bundle.add_argument("--snapshot", action="store_true", help="the last recorded run too, with its inputs")
     bundle.add_argument("--passes", action="store_true", help="the module after every pass too")
     bundle.add_argument(
@@ -334,7 +345,9 @@ def _cost_commands(commands: Any) -> None:
         "module", nargs="?", metavar="MODULE", help="of a dump: a module's name, or #NUMBER; or a second file"
     )
     memory.add_argument("--against", type=Path, metavar="PATH", help="compare with this dump or report")
-    memory.add_argument("--at", metavar="PLACE", help="at this instruction or place of the schedule, not at the peak")
+    memory.add_argument(
+        "--at", metavar="PLACE", help="at this instruction or place of the schedule, not at the peak"
+    )
     memory.add_argument("--member", help="which module, where a file holds several")
     memory.add_argument("--top", type=int, metavar="N", help="how many values to show")
     memory.add_argument("--json", action="store_true", help="one JSON document")

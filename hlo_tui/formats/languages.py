@@ -169,7 +169,7 @@ _MLIR_MARKS = re.compile(
     _INDENT + rb"(?:// -----// IR Dump (?P<pass>(?:Before|After)[^\n]{1,400}?) ?//----- ?//"
     rb"|(?:builtin\.|gpu\.)?module (?:[a-z]+ )?@(?P<module>%(n)s)"
     rb"|(?:[a-z_]{1,16}\.)?func (?:[a-z_]{1,16}(?:\(\))? ){0,4}@(?P<function>%(n)s)"
-    rb'|"func\.func"\(\)[^\n]{0,4000}?sym_name = "(?P<generic>[^"\n]{1,400})"'
+    rb'|(?:"(?:[a-z_]{1,20}\.){1,3}func"\(\)|\}\) \{)[^\n]{0,4000}?sym_name = "(?P<generic>[^"\n]{1,400})"'
     rb"|(?P<close>\})(?! (?:else|do|in)\b|, ?\{))" % {b"n": _MLIR_NAME},
     re.MULTILINE,
 )

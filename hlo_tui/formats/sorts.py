@@ -27,7 +27,8 @@ class Sort:
     hint: str = ""
 
 
-_OOM = "hlo-tui shows who owns the memory in it."
+_OOM = "M shows who owns the memory, and so does hlo-tui memory FILE."
+_MEMORY = "M shows it with names, times and lines of the program, and so does hlo-tui memory FILE."
 _SORTS = (
     Sort("stablehlo", "StableHLO text", "mlir"),
     Sort("shardy", "a module between Shardy's passes, MLIR text", "mlir"),
@@ -70,10 +71,10 @@ _SORTS = (
     Sort("graph-url", "the address of a graph"),
     Sort("graph-error", "the error of a graph that could not be drawn"),
     Sort("riegeli", "a riegeli file", "", "XLA writes a .hlo.pb with --xla_dump_hlo_as_proto."),
-    Sort("buffer-assignment", "a buffer assignment", "memory"),
+    Sort("buffer-assignment", "a buffer assignment", "memory", _MEMORY),
     Sort("buffer-values", "values and their buffers", "memory"),
-    Sort("memory-report", "a memory usage report", "memory"),
-    Sort("live-range", "live ranges of values", "memory"),
+    Sort("memory-report", "a memory usage report", "memory", _MEMORY),
+    Sort("live-range", "live ranges of values", "memory", _MEMORY),
     Sort("out-of-memory", "an out-of-memory report", "memory", _OOM),
     Sort("lazy-ir", "lazy tensors' IR of PyTorch/XLA, not HLO", "hlo"),
     Sort("saved-tensors", "graphs that PyTorch/XLA saved (XLA_SAVE_TENSORS_FILE)", "hlo"),
