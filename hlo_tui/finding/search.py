@@ -130,6 +130,7 @@ class _Lines:
         self._source = source
         self._place = place
         self._query = query
+        self._filtered = query.filtered
         named = _MODULE.search(source.read(0, _HEAD))
         self._module = place.module or (named[1].decode("utf-8", "replace") if named else "")
         self._number = 0
@@ -176,14 +177,14 @@ class _Lines:
                 self.irregular = start
                 return None
             computation = self._head
-        elif query.filtered:
+        elif self._filtered:
             return None
         column = max(0, at - _TEXT // 2) if at > _TEXT else 0
         found = Hit(
             self._place, self._module, self._number, line[column : column + _TEXT], computation, column,
             at - column if query.pattern is not None else 0, None, self._source, start, start + len(line),
         )  # fmt: skip
-        if not query.filtered:
+        if not self._filtered:
             return found
         return found if found.instruction is not None and query.takes(found.instruction) else None
 

@@ -106,7 +106,8 @@ def from_stablehlo(text: str) -> bytes:
     try:
         made = _jax.mlir.mlir_module_to_xla_computation(text, use_tuple_args=False, return_tuple=False)
     except (RuntimeError, ValueError) as error:
-        raise EngineError("XLA cannot read it as StableHLO", _first_lines(error), "") from error
+        hint = "only StableHLO is a module; the MLIR of kernels and of other dialects has no HLO"
+        raise EngineError("XLA cannot read it as StableHLO", _first_lines(error), hint) from error
     return bytes(made.as_serialized_hlo_module_proto())
 
 

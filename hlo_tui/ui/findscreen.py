@@ -108,7 +108,8 @@ def begin(app: BaseApp, text: str) -> Task:
         search = Search(listing, query)
         last = 0.0
         for hit in search.run(texts, lambda: task.stopping):
-            task.found.append(hit)
+            # Without the file that it is in: thousands of them would stay open.
+            task.found.append(replace(hit, source=None, known=None))
             if len(task.found) >= MOST:
                 break
             now = time.monotonic()
