@@ -232,10 +232,13 @@ class Replays:
         if session is not None:
             session.close()
 
-    def _begin(self, want: Want) -> None:
+    def options_for(self, want: Want) -> Options:
+        """How a module is run: as it is now, where it is the one that is replayed, else as was asked for at first."""
         from hlo_tui.replay.session import Options
 
-        options = Options(
+        if self.session is not None and self.want is not None and key_of(self.want) == key_of(want):
+            return self.session.options
+        return Options(
             path=want.path,
             member=want.member,
             inputs=self._options.inputs,
@@ -244,6 +247,9 @@ class Replays:
             platform=self._options.platform,
             allow_memory=self._options.allow_memory,
         )
+
+    def _begin(self, want: Want) -> None:
+        options = self.options_for(want)
         made: list[AnySession] = []
 
         def changed(state: State) -> None:

@@ -10,7 +10,6 @@ from textual.message import Message
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.replay.executions import Execution, Executions, halved
-from hlo_tui.replay.state import Options
 from hlo_tui.ui.opened import Opened
 from hlo_tui.ui.panel import Panel, keys_of
 from hlo_tui.ui.rows import Row
@@ -43,8 +42,7 @@ class RunScreen(Panel):
         self._halving = False
         self._times: dict[Path, int] = {}
         want, replays = opened.want, app.desk.replays
-        options = Options(path=want.path, member=want.member, grain=replays.grain)
-        self._runs = Executions(options, self._heard, replays.specs(want))
+        self._runs = Executions(replays.options_for(want), self._heard, replays.specs(want))
 
     def build(self, width: int) -> list[Row]:
         """The strip and the list."""
