@@ -258,6 +258,23 @@ def test_the_command_writes_a_module_and_its_inputs_that_a_replay_takes(tmp_path
     assert events[-1]["self_check"] == "match"
 
 
+def test_a_part_for_several_devices_gives_each_its_own_value(tmp_path: Path, capsys):
+    dump = corpus_dir() / "dumps" / "jax0102-p01_metadata-default"
+    (path,) = dump.glob("*jit_spmd.cpu_after_optimizations.txt")
+    out = tmp_path / "part.hlo"
+    assert main(["extract", str(path), "all-reduce", "-o", str(out), "--values", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert main(["replay", str(out), "--inputs", told["values"], "--break", "all-reduce", "--json"]) == 0
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    stops = [event for event in events if event["event"] == "stop"]
+    assert [stop["partition"] for stop in stops] == list(range(8))
+    assert stops[0]["value"] == told["result"]
+    # Pairs of devices sum up what they have: they agree, and others do not.
+    firsts = [tuple(stop["value"]["first"]) for stop in stops]
+    assert firsts[0::2] == firsts[1::2]
+    assert len(set(firsts)) == 4
+
+
 def test_the_command_prints_the_module(capsysbinary):
     (path,) = (DATA / "replay").glob("*jit_product.before_optimizations.txt")
     assert main(["extract", str(path), scanned(path).outline.entry.name]) == 0
