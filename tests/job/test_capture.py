@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -101,12 +102,16 @@ def test_each_device_has_its_part_and_gives_its_part_of_the_result(captured: Pat
         np.testing.assert_array_equal(arrays.literal_to_value(w), whole[1][16 * column : 16 * column + 16])
     events = replay(parts[0])
     stops = [event for event in events if event["event"] == "stop"]
-    wanted = expected(parts[0])[0]
+    whole_result, total = expected(parts[0])
     assert [stop["partition"] for stop in stops] == list(range(8))
     for stop in stops:
-        row = stop["partition"] // 2
-        largest = wanted[4 * row : 4 * row + 4].max()
-        assert stop["value"]["max"] == pytest.approx(float(largest), rel=1e-6)
+        rows = whole_result[4 * (stop["partition"] // 2) :][:4]
+        # Bit for bit what the job had there, and so is what it gave back.
+        assert np.float32(stop["value"]["max"]) == rows.max()
+        np.testing.assert_array_equal(np.float32(stop["value"]["first"]), rows.reshape(-1)[:8])
+    first, second = events[-1]["outputs"]
+    np.testing.assert_array_equal(np.float32(first["first"]), whole_result[:4, :32].reshape(-1)[:8])
+    assert np.float32(second["first"][0]) == total
     assert events[-1]["self_check"] == "match"
 
 
@@ -151,3 +156,50 @@ def test_what_cannot_be_captured_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(HloTuiError, match="cannot be written"):
         hlo_tui.capture(lambda x: x, np.float32(1), dir=tmp_path / "file")
+
+
+def inputs_and_result(path: Path) -> tuple[list[np.ndarray], object]:
+    loaded = read_proto(path)
+    result = None if loaded.result is None else arrays.literal_to_value(loaded.result)
+    return [arrays.literal_to_value(literal) for literal in loaded.arguments[0]], result
+
+
+def test_arguments_in_every_way_that_jax_takes_them(tmp_path: Path) -> None:
+    import jax
+
+    def scale(x, n):
+        return x * n
+
+    three = np.arange(3, dtype=np.float32)
+    ways = [
+        (jax.jit(scale, static_argnames="n"), (three, 3), {}),
+        (jax.jit(scale, static_argnums=1), (three,), {"n": 3}),
+        (jax.jit(scale, static_argnums=-1), (three, 3), {}),
+        (jax.jit(functools.partial(scale, n=3)), (three,), {}),
+        (functools.partial(scale, n=3), (three,), {}),
+    ]
+    for function, args, kwargs in ways:
+        (x,), result = inputs_and_result(hlo_tui.capture(function, *args, dir=tmp_path, **kwargs))
+        np.testing.assert_array_equal(x, three)
+        np.testing.assert_array_equal(result, three * 3)
+    # By keyword, and as numbers of Python and numpy, with the types that JAX gives them.
+    found, result = inputs_and_result(hlo_tui.capture(jax.jit(scale), dir=tmp_path, n=2, x=np.arange(3.0)))
+    assert [value.dtype for value in found] == [np.int32, np.float32] or [v.dtype for v in found] == [
+        np.float32,
+        np.int32,
+    ]
+    np.testing.assert_array_equal(result, [0, 2, 4])
+
+
+def test_functions_without_inputs_or_outputs_and_with_keys(tmp_path: Path) -> None:
+    import jax
+
+    assert inputs_and_result(hlo_tui.capture(jax.jit(lambda: 3.0), dir=tmp_path)) == ([], np.float32(3))
+    assert inputs_and_result(hlo_tui.capture(jax.jit(lambda x: None), 1.0, dir=tmp_path)) == ([], ())
+    keys = jax.random.split(jax.random.key(0), 3)
+    (given_,), split = inputs_and_result(
+        hlo_tui.capture(jax.jit(jax.vmap(jax.random.split)), keys, dir=tmp_path)
+    )
+    np.testing.assert_array_equal(given_, jax.random.key_data(keys))
+    np.testing.assert_array_equal(split, jax.random.key_data(jax.vmap(jax.random.split)(keys)))
+    assert len(list(tmp_path.glob("*.snapshot.0.pb"))) == 3
