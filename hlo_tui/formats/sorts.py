@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from hlo_tui.dump.names import parse_path
 from hlo_tui.hlo import kinds
 
 _HEAD = 1 << 16
@@ -92,6 +93,15 @@ _SORTS = (
     Sort("log", "a log", "log"),
     Sort("diff", "differences of two texts", "diff"),
     Sort("commands", "commands of a shell", "shell"),
+    Sort("execution-options", "options of one execution", "proto"),
+    Sort("target-arguments", "arguments of the compiler for its target", "proto"),
+    Sort("tpu-environment", "the environment of a TPU compilation", "proto"),
+    Sort("transfer-stats", "statistics of transfers", "proto"),
+    Sort("profile", "a profile for the compiler to optimise by", "proto"),
+    Sort("executable", "a compiled executable", "proto"),
+    Sort("debug-log", "checksums of buffers, execution by execution", "proto"),
+    Sort("tpu-llo", "the low-level operations of a TPU", "assembly"),
+    Sort("device-code", "machine code of a GPU", "symbols"),
     Sort("json", "JSON", "json"),
     Sort("python", "a Python program", "python"),
     Sort("numpy", "an array of numpy", "", "A replay takes it as inputs: --inputs FILE."),
@@ -257,6 +267,14 @@ _BINARY_NAMES = frozenset((
     "compile-options", "topology", "memory-report", "thunk-metadata", "fusion-decisions", "schedule",
     "module-config", "equation-counts",
 ))  # fmt: skip
+# What a dump's grammar of names calls a file that neither its contents nor the endings above tell.
+_BY_KIND = {
+    "execution-options": "execution-options", "target-arguments": "target-arguments", "tpu-comp-env": "tpu-environment",
+    "transfer-stats": "transfer-stats", "fdo-profile": "profile", "gpu-executable": "executable",
+    "buffer-debug-log": "debug-log", "tpu-llo": "tpu-llo", "device-code": "device-code", "mosaic-tpu": "mosaic-tpu",
+    "mosaic-gpu": "log", "schedule": "schedule", "hlo-config": "module-config", "cudnn-graph": "json",
+    "flagfile": "debug-options", "tensorflow-graph": "tensorflow-graph", "topology": "topology",
+}  # fmt: skip
 # Told by their names where their first lines are alike.
 _ALIKE = frozenset(("buffer-values", "memory-report", "topology", "gpu-target"))
 _MODULE = re.compile(rb"^HloModule ", re.MULTILINE)
@@ -285,7 +303,9 @@ def recognise(head: bytes, name: str = "") -> Sort | None:
         return BY_ID[_archive(name)]
     named = _by_name(name.removesuffix(".gz"))
     if kind == kinds.BINARY:
-        return BY_ID[named if named in _BINARY_NAMES else "zeros" if not head.strip(b"\0") else "binary"]
+        if not head.strip(b"\0"):
+            return BY_ID["zeros"]
+        return BY_ID[named if named in _BINARY_NAMES else _of_grammar(name, "binary")]
     if kind in (kinds.HLO_PROTO, kinds.MODULE_PROTO, kinds.SNAPSHOT, kinds.UNOPTIMIZED, kinds.CONTAINER):
         # The first field of many protos is a string: of some the name says that they are no module.
         return BY_ID[named] if named in _BINARY_NAMES else None
@@ -294,6 +314,8 @@ def recognise(head: bytes, name: str = "") -> Sort | None:
     if kind == kinds.TEXT and _MODULE.search(head) and not head.startswith((b"---", b"diff ")):
         return None
     found = _of_text(head, named)
+    if found in ("text", "proto-text"):
+        found = _of_grammar(name, found)
     if kind == kinds.TEXT:
         return BY_ID[found] if found in _BEFORE_HLO else None
     return BY_ID[found]
@@ -307,6 +329,11 @@ def _archive(name: str) -> str:
 
 def _by_name(name: str) -> str:
     return next((sort for pattern, sort in _BY_NAME if pattern.search(name)), "")
+
+
+def _of_grammar(name: str, otherwise: str) -> str:
+    """What a file's name says in a dump's own grammar."""
+    return _BY_KIND.get(parse_path(name.removesuffix(".gz")).kind, otherwise)
 
 
 def _of_text(head: bytes, named: str) -> str:

@@ -86,6 +86,8 @@ def of_module(listing: Listing, module: DumpedModule, stop: Stop = lambda: False
         HloTuiError: nothing of it can be read.
     """
     stage = _stage(module)
+    if stage is None:
+        return _report(_of_execution(listing, module), stop)
     return replace(_report(_of_stage(listing, module, stage), stop), stage=stage.label)
 
 
@@ -105,17 +107,25 @@ def of_path(path: Path, wanted: str | None = None, stop: Stop = lambda: False) -
     return of_module(listing, modules[0], stop)
 
 
-def _stage(module: DumpedModule) -> Stage:
+def _stage(module: DumpedModule) -> Stage | None:
+    """The last stage that has reports beside it, else the last that can be read."""
     beside = {file.name.point.label for file in module.others if file.name.kind in KINDS and file.name.point}
     told = [stage for stage in module.stages if stage.label in beside]
     readable = [stage for stage in module.stages if stage.main.name.form in READABLE]
-    if not told and not readable:
+    return next(iter([*told[-1:], *readable[-1:]]), None)
+
+
+def _of_execution(listing: Listing, module: DumpedModule) -> Found:
+    """The module as it was recorded with a run, where no stage of it was dumped."""
+    recorded = [file for file in module.executions if file.span is None]
+    if not recorded:
         raise HloTuiError(
             f"nothing of {visible(module.name)} says anything about memory",
             "",
             "XLA writes a buffer assignment beside the last stage of a module",
         )
-    return (told or readable)[-1]
+    path = path_of(listing, recorded[-1])
+    return Found(path.name, proto=path, text=_text_opener(path))
 
 
 def _of_stage(listing: Listing, module: DumpedModule, stage: Stage) -> Found:
@@ -347,25 +357,26 @@ def _sources(
 
 def weight(listing: Listing, module: DumpedModule) -> int:
     """Bytes that a module allocates in all, from the first lines of its reports; 0 where they do not say it."""
-    for kind in (USAGE, VALUES):
+    for kind, read in ((USAGE, _usage_total), (VALUES, _usage_total), (ASSIGNMENT, _assignment_total)):
         for file in module.others:
-            if file.name.kind == kind and file.path.endswith(".txt"):
+            if file.name.kind == kind:
                 try:
-                    source = _opener(listing, file)()
+                    total = read(_opener(listing, file)())
                 except HloTuiError:
                     continue
-                spaces = usage_report.read_usage(
-                    source.read(0, 1 << 12).decode("utf-8", "replace").split("\n")
-                )
-                if spaces:
-                    return sum(space.total for space in spaces)
-    for file in module.others:
-        if file.name.kind == ASSIGNMENT:
-            try:
-                return read_assignment(lines_of(_opener(listing, file)())).total
-            except HloTuiError:
-                continue
+                if total:
+                    return total
     return 0
+
+
+def _usage_total(source: Source) -> int:
+    head = source.read(0, 1 << 12)
+    text = usage_report.read_usage(head.decode("utf-8", "replace").split("\n"))
+    return sum(space.total for space in text or (_usage_proto(source) if head[:1] == b"\n" else ()))
+
+
+def _assignment_total(source: Source) -> int:
+    return read_assignment(lines_of(source)).total
 
 
 def heaviest(listing: Listing, modules: Sequence[DumpedModule]) -> list[tuple[int, DumpedModule]]:

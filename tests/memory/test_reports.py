@@ -12,7 +12,7 @@ from hlo_tui.errors import HloTuiError
 from hlo_tui.memory import comparing, gathering, telling
 from hlo_tui.memory.assignment_proto import from_proto
 from hlo_tui.memory.donations import aliases, donors
-from tests.corpus import corpus_dir
+from tests.corpus import DATA, corpus_dir
 from tests.memory.reports import OWN, beside, collected, own, proto
 
 
@@ -188,3 +188,16 @@ def test_a_dump_is_weighed():
     assert weighed[0][1].name == "jit_train"
     assert [size for size, _ in weighed] == sorted((size for size, _ in weighed), reverse=True)
     assert weighed[0][0] == of("train").total
+
+
+def test_a_module_that_is_only_in_a_recorded_run_is_estimated(tmp_path):
+    for path in (DATA / "replay").glob("*jit_scan.snapshot*"):
+        shutil.copy(path, tmp_path / path.name)
+    found = listing.load(tmp_path)
+    report = gathering.of_module(found, found.catalog.modules[0])
+    assert report.estimated
+    assert report.owners
+    (tmp_path / "module_0001.jit_f.before_optimizations.dot").write_text("digraph {}")
+    found = listing.load(tmp_path)
+    with pytest.raises(HloTuiError, match="says anything about memory"):
+        gathering.of_module(found, choosing.find_module(found, "jit_f"))
