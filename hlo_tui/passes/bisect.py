@@ -27,6 +27,8 @@ _DEVICES = re.compile(rb"\b(?:num_partitions|replica_count)=(\d{1,6})\b")
 _HEADER = 1 << 18
 # Seconds that stages between the ends may take in any case, where the ends agree.
 _PATIENCE = 10.0
+# So many times the replays of a search are spent on finding a last stage that can be compared.
+_TRIES = 2
 
 Json = dict[str, Any]
 
@@ -80,6 +82,7 @@ class Verdict:
         tolerance: that was used.
         engine: the versions of jax and jaxlib.
         stopped: whether it was interrupted before it came to an end.
+        blind: why no stage was compared with another one, "" where some were.
     """
 
     verdict: str = NONE
@@ -96,6 +99,7 @@ class Verdict:
     tolerance: float = 0.0
     engine: Json = field(default_factory=dict)
     stopped: bool = False
+    blind: str = ""
 
 
 class Bisection:
@@ -134,6 +138,7 @@ class Bisection:
         self._differences: dict[int, Json] = {}
         self._measure = ""
         self._other_processor = ""
+        self._blind = False
         self._begun = time.monotonic()
         self.verdict = Verdict()
 
@@ -200,6 +205,9 @@ class Bisection:
         )
         if inputs is not None:
             self._take_inputs(answer)
+        outputs = answer["outputs"]
+        if inputs is not None:
+            self._blind = bool(outputs) and all("unknown" in one for one in outputs)
         for reason in answer["unknown"]:
             note = f"unknown: {reason}"
             if note not in self.verdict.not_checked:
@@ -286,6 +294,9 @@ class Bisection:
 
     def _search(self, first: int) -> None:
         found = self.verdict
+        if self._blind:
+            found.blind = "no output of the first stage is known"
+            return
         differs = False
         if self._other is not None:
             found.against = OTHER
@@ -302,6 +313,9 @@ class Bisection:
             return
         if last is None:
             last = first
+            found.blind = (
+                "no later stage could be compared with the first one" if first < len(self._stages) - 1 else ""
+            )
         # A library's results are the processor's: then only what differs on this one is the compiler's.
         elsewhere = differs and bool(self._other_processor)
         if (differs and not elsewhere) or self._whole(last):
@@ -316,6 +330,9 @@ class Bisection:
     def _last(self, first: int) -> int | None:
         """The last stage that can be run and compared; None where that is the first."""
         for at in range(len(self._stages) - 1, first, -1):
+            if self.verdict.replays >= _TRIES * self.most:
+                self.verdict.not_checked.append(f"the stages up to {self._stages[at].label} were not tried")
+                return None
             if self._judge(at) in (EQUAL, DIFFERS):
                 return at
         return None

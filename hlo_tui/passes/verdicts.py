@@ -62,6 +62,7 @@ def to_json(module: str, verdict: Verdict, changed: Found | None) -> Json:
         "inputs": verdict.inputs,
         "engine": verdict.engine,
         "stopped": verdict.stopped,
+        "nothing_compared": verdict.blind or None,
     }
 
 
@@ -98,6 +99,8 @@ def headline(verdict: Verdict) -> str:
     """The verdict in one line."""
     if verdict.stopped:
         return f"stopped before there was a verdict{_so_far(verdict)}"
+    if verdict.verdict == NONE and verdict.blind:
+        return f"nothing was found out: {verdict.blind}"
     if verdict.verdict == NONE:
         return "no pass changed what it computes, as far as these inputs show"
     if verdict.verdict == CODEGEN:

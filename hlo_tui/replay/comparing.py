@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from hlo_tui.errors import EngineError, HloTuiError
-from hlo_tui.hlo import loading
-from hlo_tui.hlo.module import Module
 from hlo_tui.replay import xla
 from hlo_tui.replay.atwork import Board, Doing, Phase
 from hlo_tui.replay.checks import OTHER_PROCESSOR, Checks
@@ -325,10 +323,4 @@ def _not_known(target: Target, program: Program) -> _Names:
         for op in computation.ops
         if op.opcode in DRAWN
     }
-    if any("elided" in reason for reason in target.reasons):
-        module = Module(loading.open_document(target.path).source)
-        for computation in module.scan().computations:
-            for instruction in module.body(computation).instructions:
-                if instruction.elided:
-                    found[computation.name, instruction.name] = "its value is elided in the text"
-    return found
+    return found | dict.fromkeys(target.made_up, "its value is elided in the text")

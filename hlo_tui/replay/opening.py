@@ -17,6 +17,7 @@ from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.hlo.source import BytesSource
 from hlo_tui.replay import collectives, customcalls, newer, xla
 from hlo_tui.replay.collectives import ONE_DEVICE, Topology
+from hlo_tui.replay.converted import converted_literals
 from hlo_tui.replay.inputs import Inputs, Placement, from_npz, made, parameters, recorded
 from hlo_tui.replay.limits import Room
 from hlo_tui.replay.making import PRESETS
@@ -188,19 +189,21 @@ def _suffix(name: str) -> int:
 
 
 def _fill_elided(target: Target, elided: list[tuple[str, str]]) -> None:
-    literals = _sibling_literals(target.path)
+    literals = _sibling_literals(target.path) or converted_literals(target.path, target.module)
+    wanted = set(elided)
+    empty = [
+        (computation.name, instruction)
+        for computation in target.module.computations
+        for instruction in computation.instructions
+        if (computation.name, instruction.name) in wanted
+    ]
     missing = target.made_up
-    for computation in target.module.computations:
-        wanted = {name for owner, name in elided if owner == computation.name}
-        for instruction in computation.instructions:
-            if instruction.name in wanted:
-                literal = literals.get((computation.name, instruction.name))
-                if literal is not None and list(literal.shape.dimensions) == list(
-                    instruction.shape.dimensions
-                ):
-                    instruction.literal.CopyFrom(literal)
-                else:
-                    missing.append((computation.name, instruction.name))
+    for computation, instruction in empty:
+        literal = literals.get((computation, instruction.name))
+        if literal is not None and list(literal.shape.dimensions) == list(instruction.shape.dimensions):
+            instruction.literal.CopyFrom(literal)
+        else:
+            missing.append((computation, instruction.name))
     if missing:
         named = ", ".join(name for _, name in missing[:3]) + (
             f" and {len(missing) - 3} more" if len(missing) > 3 else ""

@@ -175,10 +175,11 @@ class MadeEngine:
         recorded: bool,
         most: int = 99,
         other: str = "",
+        outputs: Any = (),
     ) -> None:
         self.differs, self.dies, self.recorded = differs, dies, recorded
         # After so many runs the person stops it; and why the recorded result may be another one.
-        self.most, self.other_processor = most, other
+        self.most, self.other_processor, self.outputs = most, other, outputs
         self.kept: dict[str, bool] = {}
         self.runs: list[int] = []
 
@@ -196,8 +197,8 @@ class MadeEngine:
         self.runs.append(step)
         self.kept[params["keep"]] = self.differs(step)
         return {
-            "unknown": [], "inputs": "made", "inputs_file": "", "seed": 0, "reasons": [], "engine": {},
-            "coarseness": 1e-3, "recorded": self.recorded, "other_processor": self.other_processor,
+            "outputs": self.outputs, "unknown": [], "inputs": "made", "inputs_file": "", "seed": 0, "reasons": [],
+            "engine": {}, "coarseness": 1e-3, "recorded": self.recorded, "other_processor": self.other_processor,
         }  # fmt: skip
 
     def results(self, params: Json) -> Json:
@@ -283,6 +284,24 @@ def test_a_recorded_result_of_another_processor_is_no_fault_of_the_compiler(tmp_
     # The measure differs from what was recorded, and nothing else differs.
     assert (verdict.verdict, verdict.against) == (NONE, "whole")
     assert any("LAPACK rounds otherwise" in note for note in verdict.not_checked)
+
+
+def test_where_nothing_can_be_compared_no_pass_is_cleared(tmp_path: Path) -> None:
+    verdict, engine = arranged(tmp_path, 40, 99, dies=frozenset(range(100)), recorded=False)
+    assert (verdict.verdict, bool(verdict.blind)) == (NONE, True)
+    assert len(engine.runs) <= 2 * budget(42)
+    text = verdicts.to_text("jit_f", verdict, None)
+    assert "nothing was found out: no later stage could be compared" in text
+    assert "were not tried" in text
+
+
+def test_a_measure_without_a_known_output_is_no_measure(tmp_path: Path) -> None:
+    verdict, engine = arranged(tmp_path, 5, 99, outputs=[{"unknown": "its value is elided"}])
+    assert (verdict.verdict, engine.runs) == (NONE, [-1])
+    assert (
+        verdicts.to_json("jit_f", verdict, None)["nothing_compared"]
+        == "no output of the first stage is known"
+    )
 
 
 def test_where_no_stage_can_be_run_that_is_the_error(tmp_path: Path) -> None:

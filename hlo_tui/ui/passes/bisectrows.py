@@ -128,7 +128,7 @@ def _before(width: int) -> Iterator[Row]:
 def _verdict(found: Progress, verdict: Verdict, width: int) -> Iterator[Row]:
     yield row()
     good = verdict.verdict == NONE
-    role = "notice" if verdict.stopped else "good" if good else "problem"
+    role = "notice" if verdict.stopped or verdict.blind else "good" if good else "problem"
     yield from wrap(visible(headline(verdict)), width - 1, role, " ")
     for line in values(verdict):
         yield from wrap(visible(line), width - 2, "text", "   ")
@@ -148,7 +148,7 @@ def _verdict(found: Progress, verdict: Verdict, width: int) -> Iterator[Row]:
 
 def _harder(verdict: Verdict, width: int) -> Iterator[Row]:
     """Other inputs to try, where those that were made are small numbers and show nothing."""
-    if verdict.verdict != NONE or verdict.stopped or verdict.inputs.get("inputs") != "made":
+    if verdict.verdict != NONE or verdict.stopped or verdict.blind or verdict.inputs.get("inputs") != "made":
         return
     yield row()
     yield from wrap(
