@@ -95,8 +95,12 @@ def collect(
         HloTuiError: no stage of the module was dumped, or a file cannot be read.
     """
     chosen = list(_files(module, snapshot, passes))
-    if not readable_stages(module):
-        hint = "a bug report needs at least the module before the passes: --xla_dump_hlo_as_text"
+    if not readable_stages(module) and not (snapshot and module.executions):
+        hint = (
+            "--snapshot takes the last recorded run, which holds the module"
+            if module.executions
+            else "a bug report needs at least the module before the passes: --xla_dump_hlo_as_text"
+        )
         raise HloTuiError(f"no stage of {visible(module.name)} was dumped", visible(listing.root), hint)
     items = [Item(file.path.rpartition("/")[2], why, _read(listing, file)) for file, why in chosen]
     notes: list[str] = []

@@ -102,6 +102,16 @@ def test_first_and_last_stage_and_what_says_how_it_was_compiled(dump: Path, tmp_
     }  # fmt: skip
 
 
+def test_a_recorded_run_alone_is_enough(dump: Path, tmp_path: Path):
+    for path in dump.iterdir():
+        if ".snapshot." not in path.name:
+            path.unlink()
+    with pytest.raises(HloTuiError, match="--snapshot"):
+        bundled(dump, tmp_path / "a.tar.gz")
+    files = bundled(dump, tmp_path / "a.tar.gz", snapshot=True)
+    assert [name for name in files if name.endswith(".pb")]
+
+
 def test_the_same_files_make_the_same_bytes(dump: Path, tmp_path: Path):
     bundled(dump, tmp_path / "a.tar.gz")
     bundled(dump, tmp_path / "b.tar.gz")
