@@ -32,6 +32,7 @@ class Closely:
         partition: whose value, of those that each device has its own of; None where it runs on one.
         devices: how many of them there are.
         limits: what is in range, for the elements that are to be marked.
+        problem: why there is no value.
         summary: of the whole value; None while it is being computed.
         overview: tables and maps of an array; None while they are being made.
         compared: how it differs from another moment's.
@@ -50,6 +51,7 @@ class Closely:
     partition: int | None = None
     devices: int = 1
     limits: tuple[float, float] | None = None
+    problem: str = ""
     summary: Json | None = None
     overview: Json | None = None
     compared: Json | None = None
@@ -116,6 +118,8 @@ def build(look: Closely, width: int) -> list[Row]:
     rows = [row(*title)]
     part = look.part
     if part is None:
+        if look.problem:
+            return rows + wrap(visible(look.problem), width, "missing", " ")
         return [*rows, row(Span(" being computed", "busy"))]
     shown = (look.overview or {}).get("summary") or part
     rows.append(row(" ", *summary_spans(shown)))

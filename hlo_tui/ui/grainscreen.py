@@ -13,7 +13,7 @@ from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
 from hlo_tui.replay.session import Stop
 from hlo_tui.ui.messages import Seen
-from hlo_tui.ui.panel import Panel, keys_of
+from hlo_tui.ui.panel import Panel, keys_of, words_of
 from hlo_tui.ui.rows import Row, Span, row, wrap
 from hlo_tui.ui.valuerows import Json, number, summary_spans
 
@@ -51,12 +51,13 @@ class GrainScreen(Panel):
         self._value: Json | None = None
         self._module: Json | None = None
         self._asked = ""
+        self._problem = ""
 
     def build(self, width: int) -> list[Row]:
         """What is known."""
         rows = []
         if self._place is not None:
-            rows += list(value_rows(self._place[1], self._value, width))
+            rows += list(value_rows(self._place[1], self._value, width, self._problem))
             rows.append(row())
         if self._module is not None:
             return rows + list(module_rows(self._module, width))
@@ -79,8 +80,8 @@ class GrainScreen(Panel):
 
     def replay_changed(self, state: State) -> None:
         """What was asked for is not coming, where it failed."""
-        if state.status == "standing" and state.problem is not None:
-            self._asked = ""
+        if state.status != "busy" and state.problem is not None:
+            self._asked, self._problem = "", words_of(state.problem)
 
     def on_seen(self, message: Seen) -> None:
         """Show what came back."""
@@ -115,9 +116,12 @@ class GrainScreen(Panel):
         self.post_message(Seen(what, result))
 
 
-def value_rows(name: str, found: Json | None, width: int) -> Iterator[Row]:
-    """One value in all grains."""
+def value_rows(name: str, found: Json | None, width: int, problem: str = "") -> Iterator[Row]:
+    """One value in all grains; `problem` is why it is not known."""
     yield row(Span(f" %{visible(name)} in all grains", "title"))
+    if found is None and problem:
+        yield from wrap(visible(problem), width, "missing", " ")
+        return
     if found is None:
         yield row(Span(" being computed", "busy"))
         return

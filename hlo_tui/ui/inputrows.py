@@ -61,6 +61,7 @@ class InputsView:
         unknown: the values that could not be computed so far, as `looks` gives them; None while that is asked.
         edited: what the person put in the place of parameters, by name.
         standins: the file of the person's stand-ins, and whether it is there.
+        problem: why the engine did not start.
     """
 
     start: Json | None
@@ -69,10 +70,13 @@ class InputsView:
     unknown: Sequence[Json] | None
     edited: Mapping[str, str]
     standins: tuple[Path, bool]
+    problem: str = ""
 
 
 def build(view: InputsView, width: int) -> list[Row]:
     """All rows."""
+    if view.start is None and view.problem:
+        return wrap(visible(view.problem), width, "problem", " ")
     if view.start is None:
         return [row(Span(" the engine is being started", "busy"))]
     return [

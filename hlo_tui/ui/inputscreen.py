@@ -11,7 +11,7 @@ from hlo_tui.errors import HloTuiError
 from hlo_tui.ui.inputrows import InputsView, Parameter, Preset, Unknown, build
 from hlo_tui.ui.messages import Seen
 from hlo_tui.ui.opened import Opened
-from hlo_tui.ui.panel import Panel, keys_of
+from hlo_tui.ui.panel import Panel, keys_of, words_of
 from hlo_tui.ui.rows import Row
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class InputScreen(Panel):
             unknown=self._unknown,
             edited=replays.edited,
             standins=(path, path.is_file()),
+            problem=words_of(state.problem) if state is not None and state.problem is not None else "",
         )
         return build(view, width)
 

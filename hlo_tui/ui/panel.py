@@ -24,12 +24,24 @@ if TYPE_CHECKING:
 
 
 def keys_of(panel: str) -> list[BindingType]:
-    """The keys of the commands that are on a panel."""
-    return [
-        Binding(",".join(command.keys), f"panel('{command.id}')", show=False)
-        for command in COMMANDS
-        if command.on == panel and command.keys
-    ]
+    """The keys of the commands that are on a panel. Among those that close it ctrl+c stops the replay first."""
+    found: list[BindingType] = []
+    for command in COMMANDS:
+        if command.on == panel and command.keys:
+            closes = command.id == f"{panel}_close"
+            keys = [key for key in command.keys if not closes or key != _STOP]
+            found.append(Binding(",".join(keys), f"panel('{command.id}')", show=False))
+            if len(keys) < len(command.keys):
+                found.append(Binding(_STOP, "stop", show=False))
+    return found
+
+
+_STOP = "ctrl+c"
+
+
+def words_of(error: HloTuiError) -> str:
+    """What went wrong and what can be done, in one line."""
+    return "; ".join(part for part in (error.title, error.message, error.hint) if part)
 
 
 class Panel(ModalScreen[None]):
@@ -125,6 +137,14 @@ class Panel(ModalScreen[None]):
             self.attempt(lambda: self.do(identity))
         self.show()
 
+    def action_stop(self) -> None:
+        """Stop what the replay does; leave where it does nothing."""
+        state = self.owner.desk.replays.state
+        if state is not None and state.status == "busy":
+            self.owner.desk.replays.interrupt()
+        else:
+            self.dismiss(None)
+
     def ask(self, purpose: str, hint: str, value: str = "", select: bool = True) -> None:
         """Ask for a line of text."""
         self.query(Prompt).remove()
@@ -172,7 +192,7 @@ class Panel(ModalScreen[None]):
 
     def say_error(self, error: HloTuiError) -> None:
         """Say what went wrong."""
-        self.notice = "; ".join(part for part in (error.title, error.message, error.hint) if part)
+        self.notice = words_of(error)
 
     def show(self) -> None:
         """Show everything as it is now."""

@@ -12,7 +12,7 @@ from hlo_tui.replay.stopspec import StopSpec
 from hlo_tui.ui.against import FORMS, against, before
 from hlo_tui.ui.closely import Closely, Iteration, Origin, Part, build, columns_in
 from hlo_tui.ui.messages import Seen
-from hlo_tui.ui.panel import Panel, keys_of
+from hlo_tui.ui.panel import Panel, keys_of, words_of
 from hlo_tui.ui.rows import Row
 from hlo_tui.ui.valuerows import iteration_text
 
@@ -66,8 +66,10 @@ class ValueScreen(Panel):
 
     def replay_changed(self, state: State) -> None:
         """Take in what the replay knows now; what could not be shown is no longer asked for."""
-        if state.status == "standing" and state.problem is not None and self._shown is not None:
-            self.look = replace(self.look, slice=self._shown.slice, start=self._shown.start)
+        if state.status != "busy" and state.problem is not None:
+            self.look = replace(self.look, problem=words_of(state.problem))
+            if self._shown is not None:
+                self.look = replace(self.look, slice=self._shown.slice, start=self._shown.start)
         summary = state.value_of(self.look.computation, self.look.instruction)
         if summary is not None and summary is not self.look.summary:
             self.look = replace(self.look, summary=summary, overview=None, where=_where(state))

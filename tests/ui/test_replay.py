@@ -472,3 +472,24 @@ async def test_what_needs_too_much_memory_is_asked_about(dump):
         await app.sees("stop 1")
         assert [session.options.allow_memory for session in FakeSession.made] == [False, True]
         assert FakeSession.made[0].closed
+
+
+async def test_what_a_panel_waits_for_is_stopped_before_it_is_left_and_why_it_does_not_come_is_said(dump):
+    async with driving(dump, (120, 40), make=FakeSession) as app:
+        await app.opened()
+        await app.press("2", "c")
+        await app.sees("stop 1")
+        session = FakeSession.made[0]
+        monkey = session.look
+        session.look = lambda *_: session.tell(status="busy", activity="computing dot.9", since=0.0)
+        await app.press("up", "up")
+        await app.until(lambda: app.app.desk.inspection.title == "dot.9", "two lines up")
+        await app.press("v")
+        await app.sees("being computed", "computing dot.9")
+        await app.press("ctrl+c")
+        await app.sees("interrupted; it stands where it stood")
+        assert session.calls[-1] == ("interrupt",)
+        assert "being computed" not in app.text
+        session.look = monkey
+        await app.press("ctrl+c")
+        await app.until(lambda: app.app.screen is app.app.main, "back at the code")
