@@ -202,8 +202,8 @@ _CALLS = (
     rb"|pallas_call|run_state|for_loop|named_call|composite|linear_solve|custom_vjp_call\w{0,12}|eval_jaxpr"
 )
 _JAXPR_MARKS = re.compile(
-    rb"^(?P<indent>[ \t]{0,400})(?:let (?P<shared>\w{1,200}) = \{ ?lambda|(?P<jaxpr>\{ ?lambda)"
-    rb"|[^\n=]{0,4000}? = (?P<equation>(?:%s)(?=\[)(?:\[\s{0,400}name=[\w<>.]{1,200}(?=\s))?))" % _CALLS,
+    rb"^[ \t]{0,400}(?:let (?P<shared>\w{1,200}) = \{ ?lambda|(?P<jaxpr>\{ ?lambda))"
+    rb"| = (?P<equation>(?:%s)(?=\[)(?:\[\s{0,400}name=[\w<>.]{1,200}(?=\s))?)" % _CALLS,
     re.MULTILINE,
 )
 _PRIMITIVES = re.compile(rb"(?<== )([a-z_]\w{0,60})[\[ \n]")
@@ -215,15 +215,14 @@ _PROTO_MARKS = re.compile(
 )
 _OPTION_MARKS = re.compile(rb"^(?P<indent>)(?P<option>[a-z]\w{1,100}): ", re.MULTILINE)
 _LOG_MARKS = re.compile(
-    rb"^(?P<indent>)[^\n]{0,160}?(?:Running HLO pass pipeline on module (?P<pipeline>[^\n]{1,200})"
+    rb"Running HLO pass pipeline on module (?P<pipeline>[^\n]{1,200})"
     rb"|\*\*\* Begin (?P<file>[^\n]{1,300}) \*\*\*"
     rb"|(?P<warning>\[spmd\] Involuntary full remat\w{0,20}|Constant folding an instruction|Can't reduce memory use"
-    rb"|ran out of memory|Very slow compile|Compiler status \w{1,20}))",
-    re.MULTILINE,
+    rb"|ran out of memory|Very slow compile|Compiler status \w{1,20})"
 )
 _MEMORY_MARKS = re.compile(
-    rb"^(?P<indent>)(?P<section>[A-Z][^\n:]{2,80}:(?=\s*$)|Total [^\n]{1,120}|Memory space[^\n]{1,80}"
-    rb"|Program hbm[^\n]{1,80})|^[^\n]{0,120}?\s(?P<owner>\d{1,6}\. Size: [^\n]{1,40}|Buffer \d{1,6}:)"
+    rb"^(?P<section>[A-Z][^\n:]{2,80}:(?=[ \t\r]{0,400}$)|Total [^\n]{1,120}|Memory space[^\n]{1,80}"
+    rb"|Program hbm[^\n]{1,80})|[ \t](?P<owner>\d{1,6}\. Size: [^\n]{1,40}|Buffer \d{1,6}:)"
     rb"|^  (?P<part>InstructionSequence|BufferLiveRange|Live ranges at [^\n]{1,40}):"
     rb"|^(?P<allocation>allocation \d{1,9}: [^\n]{0,80})",
     re.MULTILINE,

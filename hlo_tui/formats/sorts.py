@@ -229,7 +229,7 @@ _NAMES = (
     (r"\.jaxpr\.txt$", "jaxpr"),
     (r"\.eqn_count_pprof$", "equation-counts"),
     (r"\.debug_options$|(?:^|\.)flagfile$", "debug-options"),
-    (r"compile_options\.(?:textproto|pb)$|execution_options", "compile-options"),
+    (r"compile_options\.(?:textproto|pb)$", "compile-options"),
     (r"topology\.(?:textproto|pb)$", "topology"),
     (r"\.config\.pbtxt$|hlo_module_config", "module-config"),
     (r"metadata\.textproto$", "module-metadata"),

@@ -57,6 +57,15 @@ def test_hlo_is_left_to_its_reader(text: str) -> None:
         ("flagfile", "debug-options"),
         ("k.sass", "sass"),
         ("train.py", "python"),
+        ("module_0001.jit_f.execution_options.txt", "execution-options"),
+        ("module_0001.jit_f.target_arguments.txt", "target-arguments"),
+        ("module_0001.jit_f.tpu_comp_env.txt", "tpu-environment"),
+        ("module_0001.jit_f.transfer_stats.txt", "transfer-stats"),
+        ("module_0001.jit_f.sm_9.0_gpu_after_optimizations.fdo_profile", "profile"),
+        ("module_0001.jit_f.gpu_executable_proto.txt", "executable"),
+        ("buffer_debug_log.module_0001.jit_f.execution_0000.txt", "debug-log"),
+        ("module_0001.jit_f.cudnn_fusion_x.json", "json"),
+        ("jit_f.schedule.txt", "schedule"),
     ],
 )
 def test_a_name_decides_where_a_text_says_little(name: str, sort: str) -> None:
