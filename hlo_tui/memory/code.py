@@ -69,6 +69,10 @@ class Code:
         maker = self._maker(found, label[len(name) :])
         if maker is not None:
             why = "; ".join(filter(None, (f"carried by a loop, made by %{maker.name}", why)))
+        part = _part(found.shape, label[len(name) :])
+        padding = size - part.byte_size if "T(" in part.layout else 0
+        if padding > 0:
+            why = "; ".join(filter(None, (why, f"{padding:,} bytes of it are padding")))
         named = maker if maker is not None and (maker.op_name or not found.op_name) else found
         frame = own_frame(self.module.frames(named))
         return Owner(
@@ -77,7 +81,7 @@ class Code:
             instruction=found.name,
             computation=found.computation,
             opcode=found.opcode,
-            shape=shape or _part(found.shape, label[len(name) :]).text,
+            shape=shape or part.text,
             op_name=named.op_name,
             file=frame.file if frame is not None else "",
             line=frame.line if frame is not None else 0,
@@ -85,6 +89,7 @@ class Code:
             kind=kind,
             why=why,
             code_line=found.line,
+            unpadded=part.byte_size if padding > 0 else None,
         )
 
     def _maker(self, found: Instruction, index: str) -> Instruction | None:

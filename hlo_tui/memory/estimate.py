@@ -26,8 +26,8 @@ _WORDS = {
 _LIMITS = (
     "an estimate: no buffer assignment was dumped for this stage, so that memory was computed here from the shapes "
     "and the order of the instructions",
-    "it counts arrays without padding and gaps, lets loops, updates and elementwise operations reuse bytes, and "
-    "knows nothing of the scratch memory of library calls",
+    "it counts arrays with the padding of tiled layouts and without gaps, lets loops, updates and elementwise "
+    "operations reuse bytes, and knows nothing of the scratch memory of library calls",
 )
 _UNSCHEDULED = (
     "this stage is not scheduled yet: the order is that of the text, and fusion has not saved what it will"

@@ -10,6 +10,7 @@ from hlo_tui.hlo.instruction import Instruction
 from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.outline import Computation
 from hlo_tui.hlo.shape import Shape
+from hlo_tui.memory.tiling import padded_size
 
 # What runs instructions of its own, each with memory of its own; everything else that is called is one operation.
 CONTROL = frozenset(("while", "call", "conditional", "async-start"))
@@ -56,7 +57,7 @@ class Flat:
         steps: in order.
         begins, ends: for each computation that was flattened its first place and the one behind its last.
         roots, parameters: for each its result's place (-1 without one) and the places of its parameters.
-        sizes: bytes of every array of every step, see `Step.leaves`.
+        sizes: bytes of every array of every step, with the padding of its tiles, see `Step.leaves`.
         complete: whether all of it was read.
     """
 
@@ -160,7 +161,7 @@ def _add(flat: Flat, visit: _Visit) -> None:
     elif instruction.opcode == "get-tuple-element":
         number = _number(instruction.attributes.get("index", ""))
     first = len(flat.sizes)
-    flat.sizes.extend(min(leaf.byte_size, 1 << 60) for leaf in leaves(instruction.shape))
+    flat.sizes.extend(min(padded_size(leaf), 1 << 60) for leaf in leaves(instruction.shape))
     visit.places[instruction.name] = place
     if instruction.is_root or visit.next >= len(visit.body):
         flat.roots[visit.number] = place

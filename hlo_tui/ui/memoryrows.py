@@ -212,6 +212,7 @@ def map_rows(allocations: Sequence[Allocation], opened: frozenset[int], width: i
         if one.parameter is not None:
             words += f" {one.parameter}{one.shape_index if one.shape_index != '{}' else ''}"
             words += ", and a result" if one.live_out else ""
+        words += f", memory space {one.color}" if one.color else ""
         held = f"{len(one.values):,} values" if len(one.values) != 1 else visible(f"%{one.values[0].name}")
         yield row(
             Span(f" {bytes_text(one.size):>9} ", "count"), Span(f"{one.index:>5} ", "line_number"), Span(words),

@@ -152,3 +152,10 @@ ENTRY %main (q: f32[]) -> f32[] {
 }
 """
     assert peak(text) >= 4
+
+
+def test_padding_of_a_tiled_layout_counts_and_is_said():
+    text = CHAIN.replace("f32[100]{0} sort(%a)", "f32[100]{0:T(1024)} sort(%a)")
+    report = estimate(module(text), "a")
+    assert report.peak == 400 + 400 + 400 + 4096
+    assert any(owner.why.endswith("3,696 bytes of it are padding") for owner in report.owners)
