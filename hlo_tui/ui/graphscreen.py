@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,16 +12,21 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from hlo_tui.errors import HloTuiError
+from hlo_tui.finding.places import Place as Found
+from hlo_tui.finding.query import WORDS, parse_words
+from hlo_tui.finding.search import search
 from hlo_tui.graph.drawing import Drawing, draw
 from hlo_tui.graph.pictures import FORMS, picture
 from hlo_tui.graph.report import summary
 from hlo_tui.graph.wiring import Graph, Key, Wiring, between, find_key, fusions, neighbourhood
+from hlo_tui.hlo.instruction import Instruction
 from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.visible import visible
 from hlo_tui.ui.glyphs import STANDING
 from hlo_tui.ui.panel import keys_of
 from hlo_tui.ui.passes.screen import TaskPanel
 from hlo_tui.ui.passes.subject import leave_for
+from hlo_tui.ui.popups import Popup
 from hlo_tui.ui.rows import Row, Span, row
 from hlo_tui.ui.rowsview import RowsView
 
@@ -32,6 +38,8 @@ if TYPE_CHECKING:
 
 KIND = "graph"
 _WIDEST = 12
+# Instructions in a list to choose from.
+_LISTED = 300
 # Characters of an instruction, on a narrow screen and on a wide one.
 _SHORTEST, _LONGEST = 30, 60
 # Columns that stay visible beside the instruction under the cursor.
@@ -230,19 +238,60 @@ class GraphScreen(TaskPanel):
         if purpose == "graph_save":
             self._save(Path(text).expanduser())
         elif purpose == "graph_go":
-            self.change(replace(self._view, key=find_key(self._module, text), end=None))
+            self._go(text)
         elif purpose == "graph_ways":
             at = self.at or self._view.key
             self.change(replace(self._view, key=at, end=find_key(self._module, text)))
 
     def _ask(self, identity: str) -> None:
         hints = {
-            "graph_go": "the name of an instruction, or COMPUTATION/NAME",
+            "graph_go": f"a name, or what to list: a regular expression, {WORDS}",
             "graph_ways": "the name of the instruction to come to",
             "graph_save": f"where to: a file that ends in .{', .'.join(FORMS)}",
         }
         value = f"{self._view.key[1]}.svg" if identity == "graph_save" else ""
         self.ask(identity, hints[identity], value)
+
+    def _go(self, text: str) -> None:
+        """Draw around another instruction: the one of this name, or one of those that a query finds."""
+        try:
+            self.change(replace(self._view, key=find_key(self._module, text), end=None))
+            return
+        except HloTuiError:
+            # Then it is a query.
+            query, _ = parse_words(text)
+        source, here = self._module.source, Found("", None, "", self._want.path.name, self._want.path)
+
+        def job(task: Task) -> None:
+            hits = search(source, here, query, lambda: task.stopping)
+            instructions = (hit.instruction for hit in hits)
+            found = list(islice((one for one in instructions if one is not None), _LISTED))
+            self.app.call_from_thread(self._choose, text, found)
+
+        self.notice = "looking for it"
+        self.owner.tasks.start("graph-list", object(), job, again=True)
+
+    def _choose(self, text: str, found: list[Instruction]) -> None:
+        """Let one of several be chosen."""
+        self.notice = "" if found else f"not found: {visible(text)}"
+        self.show()
+        rows = [
+            row(
+                Span(f" {one.line + 1:>9,}  ", "line_number"), Span(f"%{visible(one.name)}", "definition"),
+                Span(f"  {visible(one.opcode)}", "opcode"), Span(f"  {visible(one.shape.without_layout())}", "shape"),
+                right=[Span(visible(one.computation), "computation")], key=(one.computation, one.name),
+            )
+            for one in found
+        ]  # fmt: skip
+
+        def chosen(key: object) -> None:
+            if isinstance(key, tuple):
+                self.change(replace(self._view, key=(str(key[0]), str(key[1])), end=None))
+                self.show()
+
+        if found:
+            more = f", the first {_LISTED}" if len(found) == _LISTED else ""
+            self.app.push_screen(Popup(self.owner.paint, f"{visible(text)}{more}", lambda _: rows), chosen)
 
     def _turn(self, at: Key) -> None:
         """Open the fusion under the cursor, or close the one that it is in."""

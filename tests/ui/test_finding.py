@@ -164,6 +164,24 @@ async def test_a_graph_shows_ways_goes_elsewhere_and_back(dump):
         await app.sees("no way leads from one to the other")
 
 
+async def test_a_graph_goes_to_one_of_a_list(dump):
+    async with driving(dump) as app:
+        await at_the_loop(app)
+        screen = await graph(app)
+        await app.press("slash")
+        await app.type("op:tuple")
+        await app.press("enter")
+        await app.sees("tuple.4", "init", "main.88")
+        await app.press("down", "enter")
+        await app.until(
+            lambda: screen.drawing is not None and screen.at == ("main.88", "init"), "it is drawn"
+        )
+        await app.press("slash")
+        await app.type("nowhere")
+        await app.press("enter")
+        await app.sees("not found: nowhere")
+
+
 async def test_fusions_of_a_graph_are_opened_and_closed():
     async with driving(DATA / "passes") as app:
         await app.opened()
