@@ -11,6 +11,10 @@ from hlo_tui.errors import HloTuiError
 
 if TYPE_CHECKING:
     from hlo_tui.formats.page import Page
+    from hlo_tui.hlo.loading import Document
+    from hlo_tui.hlo.module import Module
+
+_MEMBERS = 40
 
 
 def list_dump(parsed: argparse.Namespace) -> int:
@@ -43,7 +47,7 @@ def show(parsed: argparse.Namespace) -> int:
     module = Module(document.source, document.kind)
     module.scan()
     if parsed.name is None:
-        print(json.dumps(report.module_report(module)) if parsed.json else report.module_text(module))
+        _print_module(parsed, document, module)
         return 0
     computation, _, name = parsed.name.rpartition("/")
     instruction = module.find(name.lstrip("%"), computation.lstrip("%") or None)
@@ -61,6 +65,25 @@ def show(parsed: argparse.Namespace) -> int:
     if rungs:
         print(f"\n{ladder_text(rungs)}")
     return 0
+
+
+def _print_module(parsed: argparse.Namespace, document: Document, module: Module) -> None:
+    """The outline of a module, and what its file holds besides."""
+    from hlo_tui.hlo import report
+    from hlo_tui.hlo.visible import visible
+
+    names = [one.name for one in document.members if one.is_module]
+    if parsed.json:
+        print(json.dumps({**report.module_report(module), "note": document.note, "members": names}))
+        return
+    print(report.module_text(module))
+    if document.note:
+        print(f"\n{document.note}")
+    if len(names) > 1:
+        print("modules in this file, for --member")
+        print("\n".join(f"  {visible(name)}" for name in names[:_MEMBERS]))
+    if len(names) > _MEMBERS:
+        print(f"  ... {len(names) - _MEMBERS:,} more: --json lists all")
 
 
 def _show_page(parsed: argparse.Namespace, page: Page) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,7 +51,7 @@ def _outline(app: BaseApp) -> None:
     opened = app.desk.opened
     if opened is None:
         return
-    rows = _page_rows(opened) if opened.page is not None else _module_rows(opened)
+    rows = _page_rows(opened) if opened.page is not None else [*_member_rows(opened), *_module_rows(opened)]
     if not rows:
         raise HloTuiError("This file has no parts with names", visible(opened.kind))
 
@@ -58,9 +59,25 @@ def _outline(app: BaseApp) -> None:
         if isinstance(key, Jump):
             app.jump(key.line)
             app.main.go("code")
+        elif isinstance(key, str) and app.desk.wanted is not None:
+            spot = app.here()
+            if spot is not None:
+                app.desk.trail.leave(spot)
+            app.open(
+                replace(app.desk.wanted, member=key, line=-1, computation="", instruction="", beside=None)
+            )
 
     title = f"{visible(opened.want.title or opened.want.path.name)}: outline"
     app.push_screen(Popup(app.paint, title, lambda _: rows), chosen)
+
+
+def _member_rows(opened: Opened) -> list[Row]:
+    """The other modules of the file; none where it holds one."""
+    if len(opened.members) < 2:
+        return []
+    rows = [row(Span("   ", "text"), Span(visible(name), "strong"), Span("  module of this file", "muted"), key=name)
+            for name in opened.members[:_LISTED]]  # fmt: skip
+    return [*rows, row()]
 
 
 def _page_rows(opened: Opened) -> list[Row]:

@@ -85,6 +85,7 @@ class Opened:
         meant: what the stops of this module mean in it, as far as that was looked up.
         painted: to be set when the first lines are on the screen; the scan would slow their drawing down.
         page: the text as a page, where it is not HLO.
+        members: the modules in the file, where it holds several and is no log of a dump.
         series: the files of the passes of which this is one, in their order; empty where it is none.
     """
 
@@ -103,6 +104,7 @@ class Opened:
     painted: threading.Event = field(default_factory=threading.Event, repr=False)
     page: Page | None = None
     series: tuple[Path, ...] = ()
+    members: tuple[str, ...] = ()
 
     @property
     def replaced(self) -> bool:

@@ -273,7 +273,9 @@ def _document(want: Want, number: int) -> Opened:
         return _as_page(want, number, page_instead(want.path, error), plain)
     file = _file_of(document.source, want.path)
     head = document.source.read(0, _HEAD)
-    return Opened(number, want, document.source, document.kind, document.note, True, file, _lines(head))
+    opened = Opened(number, want, document.source, document.kind, document.note, True, file, _lines(head))
+    opened.members = tuple(one.name for one in document.members if one.is_module)
+    return opened
 
 
 def _as_page(want: Want, number: int, page: Page, file: FileSource) -> Opened:

@@ -146,6 +146,16 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "riegeli" in capsys.readouterr().err
 
 
+def test_several_modules_in_a_file_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "saved.txt"
+    text = "HloModule a\n\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n"
+    path.write_text(text + text.replace("HloModule a", "HloModule b"))
+    assert main(["show", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["members"] == ["a", "b"]
+    assert main(["show", str(path)]) == 0
+    assert "a, 1 of 2 in this file\nmodules in this file, for --member\n  a\n  b" in capsys.readouterr().out
+
+
 def _mlir(paths: list[Path]) -> dict[str, dict[str, object]]:
     """What MLIR itself finds in files: functions and operations, in a child process."""
     code = """

@@ -114,6 +114,24 @@ async def test_a_page_has_colours_an_outline_and_definitions(tmp_path: Path, siz
         await app.sees("lines in full")
 
 
+async def test_the_other_modules_of_a_file_are_in_its_outline(tmp_path: Path) -> None:
+    path = tmp_path / "saved.txt"
+    path.write_text("".join(
+        f"## BEGIN_GRAPH\nHloModule IrToHlo.{number}\n\nENTRY e {{\n  ROOT p{number} = f32[] parameter(0)\n}}\n"
+        "## END_GRAPH\n" for number in (1, 2)
+    ))  # fmt: skip
+    async with driving(path) as app:
+        await app.opened()
+        await app.sees("p1 =")
+        await app.press("V")
+        await app.sees("IrToHlo.2", "module of this file")
+        await app.press("down", "enter")
+        await app.sees("p2 =")
+        await app.opened()
+        await app.press("backspace")
+        await app.sees("p1 =")
+
+
 async def test_from_pass_to_pass_in_a_log(tmp_path: Path) -> None:
     path = tmp_path / "k.mlir-passes.log"
     path.write_text(samples.PASSES)
