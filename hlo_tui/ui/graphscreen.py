@@ -223,6 +223,8 @@ class GraphScreen(TaskPanel):
             self._turn(at)
         elif identity == "graph_open_all":
             self._turn_all()
+        elif at is not None and identity in ("graph_caller", "graph_called"):
+            self._across(at, up=identity == "graph_caller")
         elif at is not None and identity == "graph_code":
             self._to_code(at)
         else:
@@ -311,6 +313,23 @@ class GraphScreen(TaskPanel):
         drawing = self.drawing
         closed = fusions(drawing.graph) if drawing is not None else frozenset()
         self.change(replace(self._view, opened=self._view.opened | closed if closed else frozenset()))
+
+    def _across(self, at: Key, up: bool) -> None:
+        """Go to who calls the computation, or to the root of the one that is called; of a loop the body."""
+        if up:
+            found = next(iter(self._module.callers(at[0])), None)
+            nothing = f"nothing calls {at[0]}"
+        else:
+            called = self._module.find(at[1], at[0])
+            root = called.called[-1] if called is not None and called.called else ""
+            outline = self._module.outline
+            inside = outline.by_name(root) if outline is not None and root else None
+            instructions = self._module.body(inside).instructions if inside is not None else ()
+            found = next((one for one in instructions if one.is_root), None)
+            nothing = f"%{at[1]} calls nothing"
+        if found is None:
+            raise HloTuiError(visible(nothing))
+        self.change(replace(self._view, key=(found.computation, found.name), end=None))
 
     def _to_code(self, at: Key) -> None:
         want = replace(self._want, computation=at[0], instruction=at[1], line=-1, beside=None)

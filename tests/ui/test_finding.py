@@ -74,6 +74,20 @@ async def test_in_a_single_file_too(tmp_path):
         await app.golden("graph_80x24")
 
 
+async def test_among_several_modules_in_one_file(tmp_path):
+    path = tmp_path / "several.hlo"
+    path.write_text(dumps.EVAL + "\n" + dumps.TRAIN)
+    async with driving(path) as app:
+        await app.opened()
+        await find(app, "tanh")
+        await app.sees("jit_train_step")
+        await app.press("down", "enter")
+        await app.opened()
+        module = app.app.desk.opened.module
+        assert module.name == "jit_train_step"
+        assert "tanh" in module.text(app.app.main.code.line)
+
+
 async def test_the_list_says_what_to_do_where_nothing_is_found(dump):
     async with driving(dump, (80, 24)) as app:
         await app.opened()
@@ -180,6 +194,24 @@ async def test_a_graph_goes_to_one_of_a_list(dump):
         await app.type("nowhere")
         await app.press("enter")
         await app.sees("not found: nowhere")
+
+
+async def test_a_graph_leads_to_callers_and_into_what_is_called(dump):
+    async with driving(dump) as app:
+        await at_the_loop(app)
+        screen = await graph(app)
+        await app.press("u")
+        await app.until(
+            lambda: screen.drawing is not None and screen.at == ("main.88", "while.6"), "the loop"
+        )
+        await app.press("d")
+        await app.until(
+            lambda: screen.drawing is not None and screen.at == ("region_0.4", "tuple.4"), "its body"
+        )
+        await app.press("d")
+        await app.sees("%tuple.4 calls nothing")
+        await app.press("b", "u")
+        await app.sees("nothing calls main.88")
 
 
 async def test_fusions_of_a_graph_are_opened_and_closed():
