@@ -66,7 +66,7 @@ class Compilation:
 
     Attributes:
         module: its files.
-        state: FINISHED, UNFINISHED (no stage after the optimizations) or CACHED (only that stage).
+        state: FINISHED, UNFINISHED (a stage before the optimizations and none after them) or CACHED (only that stage).
         reasons: what is new against the compilation before; none for the first.
         same_as: the number of the earliest compilation of the same program and options, None where there is none.
         problem: why it could not be read, "" where it could.
@@ -146,7 +146,8 @@ def state_of(module: Module) -> str:
     """Whether a compilation was finished, as far as its files tell."""
     kinds = {stage.point.kind for stage in module.stages}
     if "after" not in kinds:
-        return UNFINISHED
+        # Where stages without a pass were not asked for, none of them is missing.
+        return UNFINISHED if "before" in kinds else FINISHED
     only = all(stage.label == "after_optimizations" for stage in module.stages)
     return CACHED if only else FINISHED
 

@@ -59,7 +59,9 @@ def _nothing_to_stop_at(app: BaseApp) -> bool:
         return False
     desk.asked = True
     app.shown.replay()
-    if app.main.narrow and app.main.pane != "replay":
+    if app.desk.lost_tags:
+        app.say(f"{app.desk.lost_tags}; c again runs to the end")
+    elif app.main.narrow and app.main.pane != "replay":
         app.say("nothing is tagged here: c again runs to the end, 4 says more")
     return True
 

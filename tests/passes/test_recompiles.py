@@ -104,3 +104,11 @@ def test_what_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
     assert (first.problem, second.same_as) == ("", None)
     told = recompiles.to_json(list(recompiles.functions(listing.load(tmp_path))))
     assert [one["id"] for one in told["functions"][0]["compilations"]] == [0, 1]
+
+
+def test_passes_without_the_stages_around_them_are_no_unfinished_compile(tmp_path: Path) -> None:
+    text = "HloModule jit_f\n\nENTRY %e (p: f32[]) -> f32[] {\n  ROOT %p = f32[] parameter(0)\n}\n"
+    for step in range(2):
+        (tmp_path / f"module_0001.jit_f.{step:04}.pipe.after_p{step}.before_p{step + 1}.txt").write_text(text)
+    (found,) = recompiles.functions(listing.load(tmp_path))
+    assert [one.state for one in found.compilations] == [FINISHED]

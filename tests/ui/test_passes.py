@@ -233,6 +233,8 @@ async def test_a_lost_tag_is_offered_with_the_place_to_stop_instead(tmp_path):
         await app.press("2", "right_square_bracket")
         await app.opened()
         await app.sees("K shows where to stop instead")
+        await app.press("c")
+        await app.sees("c again runs to the end")
         await app.press("K")
         await done(app)
         await app.sees("lost here; stop instead at %")
