@@ -76,6 +76,11 @@ class Executions:
         with self._lock:
             return tuple(self._executions)
 
+    @property
+    def activity(self) -> str:
+        """What is being done now, in words; empty where nothing is."""
+        return self._session.state.activity
+
     def start(self) -> None:
         """Begin to run them, in the background; those that are added later too."""
         self._thread.start()

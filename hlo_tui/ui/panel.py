@@ -97,6 +97,11 @@ class Panel(ModalScreen[None]):
     def shelved(self) -> None:
         """The dump is another than before."""
 
+    def activity(self) -> str:
+        """What goes on, in a few words; empty where nothing does."""
+        state = self.owner.desk.replays.state
+        return status(state, self.owner.now()) if state is not None and state.status == "busy" else ""
+
     # What they share.
 
     def compose(self) -> ComposeResult:
@@ -204,9 +209,7 @@ class Panel(ModalScreen[None]):
 
     def show_foot(self) -> None:
         """Show the keys and what goes on."""
-        width, state = self.size.width, self.owner.desk.replays.state
-        words = self.notice
-        if not words and state is not None and state.status == "busy":
-            words = status(state, self.owner.now())
+        width = self.size.width
+        words = self.notice or self.activity()
         spans = (Span(words, "notice"),) if words else ()
         self._foot.show(footer(self.owner.situation(), spans, width, on=self.PANEL) if width else Row())

@@ -56,7 +56,10 @@ def build(view: RunsView, width: int) -> list[Row]:
     spans = [Span(f" {count_text(len(view.runs), 'recorded run')}, the oldest first", "strong")]
     if known < len(view.runs):
         spans.append(Span(f"; {known:,} looked at so far", "busy"))
-    spans.append(Span(f"; {len(bad):,} not finite", "nan") if bad else Span("; all finite", "good"))
+    if bad:
+        spans.append(Span(f"; {len(bad):,} not finite", "nan"))
+    elif known:
+        spans.append(Span("; all of these finite", "good"))
     rows = [row(*spans), *_strip(view.runs, width), *_curve(view.runs, width), *_first(view), row()]
     for place, run in enumerate(view.runs):
         rows += _run(view, place, run, width)

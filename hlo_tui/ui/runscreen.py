@@ -9,6 +9,7 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from hlo_tui.errors import HloTuiError
+from hlo_tui.hlo.visible import visible
 from hlo_tui.replay.executions import Execution, Executions, halved
 from hlo_tui.ui.opened import Opened
 from hlo_tui.ui.panel import Panel, keys_of
@@ -17,6 +18,9 @@ from hlo_tui.ui.runrows import Run, RunsView, build
 
 if TYPE_CHECKING:
     from hlo_tui.ui.base import BaseApp
+
+
+_TICK = 0.5
 
 
 class RunsChanged(Message):
@@ -64,6 +68,13 @@ class RunScreen(Panel):
         """Begin to look at them."""
         self.shelved()
         self._runs.start()
+        self.set_interval(_TICK, self.show_foot)
+
+    def activity(self) -> str:
+        """Which run is being looked at, and what is done for it."""
+        runs = self._runs.all
+        known = sum(run.known for run in runs)
+        return f"{known + 1:,} of {len(runs):,}  {visible(self._runs.activity)}" if known < len(runs) else ""
 
     def on_unmount(self) -> None:
         """End the worker."""
