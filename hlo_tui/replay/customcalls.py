@@ -18,9 +18,11 @@ from hlo_tui.replay import (
     cudnn,
     dynamic,
     elementary,
+    halves,
     onednn,
     regions,
     selecting,
+    threefry,
     traced,
 )
 from hlo_tui.replay.program import Op
@@ -158,6 +160,7 @@ def _named(names: Sequence[str]) -> str:
 _MARKERS = (
     "Sharding", "LayoutConstraint", "annotate_device_placement", "MoveToHost", "MoveToDevice", "PinToDevice",
     "Pin", "Unpin", "xla.sdy.FuncResultSharding", "xla.sdy.Sharding", "xla.sdy.PropagationBarrier",
+    "AssumeGatherIndicesInBound",
 )  # fmt: skip
 _SORT = _means(selecting.radix_sort, "a stable sort along the last dimension", rounds=False)
 _SORTS = (
@@ -211,6 +214,14 @@ REWRITES: dict[str, Rewrite] = (
         ),
         "ApproxTopK": Rewrite(selecting.approximate, "a sort and its first elements: none is missed"),
         "PartialReduce": Rewrite(selecting.approximate, "a sort and its first elements: none is missed"),
+    }
+    | dict.fromkeys(
+        threefry.TARGETS, _means(threefry.threefry, "the additions and rotations of Threefry", rounds=False)
+    )
+    | {
+        "X64SplitLow": _means(halves.low, "the lower half of the bits", rounds=False),
+        "X64SplitHigh": _means(halves.high, "the upper half of the bits", rounds=False),
+        "X64Combine": _means(halves.combine, "the bits of both halves", rounds=False),
     }
     | {target: _means(meaning, "its expansion") for target, meaning in elementary.BY_TARGET.items()}
 )
