@@ -163,7 +163,7 @@ _THUNKS = _table(
     (Role.NAME, r"%?[a-z_][\w.\-]*+"),
 )
 
-_INDENT = rb"^(?P<indent>[ \t]{0,64})"
+_INDENT = rb"^[ \t]{0,64}"
 _MLIR_NAME = rb'(?:"[^"\n]{1,400}"|[\w.$\-]{1,400})'
 _MLIR_MARKS = re.compile(
     _INDENT + rb"(?:// -----// IR Dump (?P<pass>(?:Before|After)[^\n]{1,400}?) ?//----- ?//"
@@ -177,7 +177,7 @@ _MLIR_OPS = re.compile(
     rb'(?:= |^[ \t]{0,64})"?((?!func\.func|builtin)[a-z_][\w$]{0,40}\.[a-z_][\w.]{0,80})"?[ (:]', re.MULTILINE
 )
 _LLVM_MARKS = re.compile(
-    rb"^(?P<indent>)(?:define [^@\n]{0,2000}@(?P<function>\"[^\"\n]{1,400}\"|[\w.$\-]{1,400})"
+    rb"^(?:define [^@\n]{0,2000}@(?P<function>\"[^\"\n]{1,400}\"|[\w.$\-]{1,400})"
     rb"|declare [^@\n]{0,2000}@(?P<declared>\"[^\"\n]{1,400}\"|[\w.$\-]{1,400})|(?P<close>\}))",
     re.MULTILINE,
 )
@@ -185,18 +185,18 @@ _LLVM_OPS = re.compile(
     rb"^  (?:%[\w.\"$\-]{1,200} = )?(?:tail |musttail |notail )?([a-z]\w{1,20}) ", re.MULTILINE
 )
 _PTX_MARKS = re.compile(
-    rb"^(?P<indent>)(?:(?:\.(?:visible|weak|extern|common) ){0,2}\.(?:entry (?P<kernel>[\w.$%]{1,400})"
+    rb"^(?:(?:\.(?:visible|weak|extern|common) ){0,2}\.(?:entry (?P<kernel>[\w.$%]{1,400})"
     rb"|func {1,4}(?:\([^()\n]{0,400}\) ?)?(?P<function>[\w.$%]{1,400}))|(?P<close>\}))",
     re.MULTILINE,
 )
 _PTX_OPS = re.compile(rb"^[ \t]{1,16}(?:@!?%p\d{1,6}[ \t]{1,4})?([a-z]\w{1,20})[. \t]", re.MULTILINE)
 _SASS_MARKS = re.compile(
-    rb"^(?P<indent>)[ \t]{0,16}(?:Function : (?P<function>[\w.$]{1,400})|//-+ (?P<section>\.text\.[\w.$]{1,400})"
+    rb"^[ \t]{0,16}(?:Function : (?P<function>[\w.$]{1,400})|//-+ (?P<section>\.text\.[\w.$]{1,400})"
     rb"|\.section\s{1,8}(?P<part>\.text\.[\w.$]{1,400}))",
     re.MULTILINE,
 )
 _SASS_OPS = re.compile(rb"\*/[ \t]{1,80}(?:@!?U?P[T\d] )?([A-Z][A-Z0-9]{1,20})[. ;]")
-_ASSEMBLY_MARKS = re.compile(rb"^(?P<indent>)(?P<function>(?!\.L|\$)[A-Za-z_][\w.$@]{0,400}):", re.MULTILINE)
+_ASSEMBLY_MARKS = re.compile(rb"^(?P<function>(?!\.L|\$)[A-Za-z_][\w.$@]{0,400}):", re.MULTILINE)
 _CALLS = (
     rb"jit|pjit|xla_call|core_call|closed_call|remat2?|checkpoint|custom_\w{2,30}|scan|while|cond|shard_map|xla_pmap"
     rb"|pallas_call|run_state|for_loop|named_call|composite|linear_solve|custom_vjp_call\w{0,12}|eval_jaxpr"
@@ -208,12 +208,12 @@ _JAXPR_MARKS = re.compile(
 )
 _PRIMITIVES = re.compile(rb"(?<== )([a-z_]\w{0,60})[\[ \n]")
 _PROTO_MARKS = re.compile(
-    rb"^(?P<indent>)(?P<field>[A-Za-z_]\w{0,80} ?(?:\{|<)"
+    rb"^(?P<field>[A-Za-z_]\w{0,80} ?(?:\{|<)"
     rb"(?:(?:\s{0,40}[a-z_]{1,40}: [^\n]{0,120}){0,3}?"
     rb"\s{0,40}(?:\w{1,20}_)?(?:name|index|hlo|device): ?[^\n]{1,120})?)",
     re.MULTILINE,
 )
-_OPTION_MARKS = re.compile(rb"^(?P<indent>)(?P<option>[a-z]\w{1,100}): ", re.MULTILINE)
+_OPTION_MARKS = re.compile(rb"^(?P<option>[a-z]\w{1,100}): ", re.MULTILINE)
 _LOG_MARKS = re.compile(
     rb"Running HLO pass pipeline on module (?P<pipeline>[^\n]{1,200})"
     rb"|\*\*\* Begin (?P<file>[^\n]{1,300}) \*\*\*"
@@ -228,24 +228,22 @@ _MEMORY_MARKS = re.compile(
     re.MULTILINE,
 )
 _DOT_MARKS = re.compile(
-    rb"^(?P<indent>)[ \t]{0,16}(?:subgraph (?P<cluster>[\w.\"]{1,200})|label ?= ?<(?P<title>[^\n]{1,200}?)>;)",
+    rb"^[ \t]{0,16}(?:subgraph (?P<cluster>[\w.\"]{1,200})|label ?= ?<(?P<title>[^\n]{1,200}?)>;)",
     re.MULTILINE,
 )
 _DOT_NODES = re.compile(rb"^[ \t]{0,16}\w{1,80} ?(\[|->)", re.MULTILINE)
 _HLO_MARKS = re.compile(
-    rb"^(?P<indent>)(?:## (?P<graph>BEGIN_GRAPH)|HloModule (?P<module>[^\s,]{1,400})"
+    rb"^(?:## (?P<graph>BEGIN_GRAPH)|HloModule (?P<module>[^\s,]{1,400})"
     rb"|\[(?P<saved>\w{1,60}TensorsGraph)\]|(?P<ir>IR) \{)",
     re.MULTILINE,
 )
-_THUNK_MARKS = re.compile(
-    rb"^(?P<indent>[ \t]{0,64})\d{1,8}: (?P<thunk>k[A-Z]\w{1,60}[^\n]{0,100})", re.MULTILINE
-)
+_THUNK_MARKS = re.compile(rb"^[ \t]{0,64}\d{1,8}: (?P<thunk>k[A-Z]\w{1,60}[^\n]{0,100})", re.MULTILINE)
 _THUNK_KINDS = re.compile(rb"^[ \t]{0,64}\d{1,8}: (k[A-Z]\w{1,60})", re.MULTILINE)
-_SYMBOL_MARKS = re.compile(rb"^(?P<indent>)# (?P<part>[^\n]{1,120})", re.MULTILINE)
+_SYMBOL_MARKS = re.compile(rb"^# (?P<part>[^\n]{1,120})", re.MULTILINE)
 _PYTHON_MARKS = re.compile(
-    rb"^(?P<indent>[ ]{0,40})(?:def (?P<function>\w{1,200})|class (?P<part>\w{1,200}))", re.MULTILINE
+    rb"^[ ]{0,40}(?:def (?P<function>\w{1,200})|class (?P<part>\w{1,200}))", re.MULTILINE
 )
-_DIFF_MARKS = re.compile(rb"^(?P<indent>)(?P<hunk>@@ [^\n]{1,120})", re.MULTILINE)
+_DIFF_MARKS = re.compile(rb"^(?P<hunk>@@ [^\n]{1,120})", re.MULTILINE)
 
 
 def _of_mlir(name: str) -> str:
@@ -293,7 +291,7 @@ _LANGUAGES = {
         _MLIR, _MLIR_MARKS, {"pass": 0, "module": 1, "function": 2, "generic": 2}, _MLIR_OPS, "operation", _of_mlir
     ),
     "jaxpr": Language(
-        _JAXPR, _JAXPR_MARKS, {"shared": 0, "jaxpr": 0, "equation": 1}, _PRIMITIVES, "equation", _of_jaxpr
+        _JAXPR, _JAXPR_MARKS, {}, _PRIMITIVES, "equation", _of_jaxpr
     ),
     "llvm": Language(borrowed("llvm"), _LLVM_MARKS, {}, _LLVM_OPS, "instruction", _of_llvm),
     "ptx": Language(borrowed("ptx"), _PTX_MARKS, {}, _PTX_OPS, "instruction", _of_ptx),

@@ -240,14 +240,14 @@ class _Scanner:
             at = bisect_right(starts, self.offset + match.start(kind), at) - 1
             line = first + max(0, at)
             at = max(0, at)
-            self._mark(match, kind, line)
+            begins = starts[at] - self.offset if starts else 0
+            self._mark(match, kind, line, _indent(block, begins))
         if b"#loc" in block and len(self.aliases) < _MOST:
             self.aliases += [decode(match[0]) for match in _ALIAS.finditer(block, begin)]
         if counted is not None and len(self._counts) < _COUNTED:
             self._counts.update(counted.findall(block, begin))
 
-    def _mark(self, match: re.Match[bytes], kind: str, line: int) -> None:
-        indent = len(match.groupdict().get("indent") or b"")
+    def _mark(self, match: re.Match[bytes], kind: str, line: int, indent: int) -> None:
         if kind == "close":
             if self._open and self._found[self._open[-1][0]][3] == indent:
                 self._close(line)
@@ -272,6 +272,13 @@ class _Scanner:
         self._lasts[at] = max(line, self._found[at][2])
 
 
+def _indent(block: bytes, at: int) -> int:
+    """How many blanks a line begins with."""
+    found = _LEADING.match(block, max(0, at))
+    return found.end() - found.start() if found is not None else 0
+
+
+_LEADING = re.compile(rb"[ \t]{0,400}")
 _KINDS = {"generic": "function", "declared": "declaration", "shared": "shared jaxpr"}
 # Of a graph nodes and edges are counted, by what they are written with.
 _SIGNS = {b"[": "nodes", b"->": "edges"}

@@ -3,6 +3,7 @@ was made of it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +29,8 @@ ORDER = (JAXPR, STABLEHLO, BEFORE, PASS, AFTER, KERNEL)
 # So many of a kind are told.
 _MOST = 16
 _LONGEST = 240
+_MAIN = "main"
+_SUFFIX = re.compile(r"\.\d+$")
 # Bytes of two stages together up to which they are compared.
 MOST_COMPARED = 16 << 20
 _SURE = (CERTAIN, LIKELY, GUESS)
@@ -109,7 +112,7 @@ class Ladder:
         operations = [found for one, sure in firsts for found in self._operation(self.first, one, sure)]
         if not operations:
             operations = self._operation(stage, instruction, CERTAIN)
-        rungs = [here, *self._up(operations, instruction, stage)]
+        rungs = [here, *self._up(operations, instruction, stage), *self._arguments(firsts)]
         rungs += self._others(self.first, stage, firsts) + self._others(self.last, stage, lasts)
         return _in_order(rungs + self._down(lasts))
 
@@ -254,6 +257,33 @@ class Ladder:
             equations, instruction.op_name, instruction.shape.without_layout(), frames, place
         )
         return self._found(jaxpr, found.equations, CERTAIN if found.sure else LIKELY)
+
+    def _arguments(self, firsts: list[tuple[Instruction, str]]) -> list[Rung]:
+        """The functions that parameters are arguments of: in StableHLO, and for the outermost the jaxpr itself."""
+        rungs = []
+        for one, sure in firsts[:_MOST]:
+            function = _SUFFIX.sub("", one.computation)
+            page, _ = self.program()
+            entry = page.entry(function) if one.opcode == "parameter" and page is not None else None
+            path = self.family.stablehlo
+            if entry is None or page is None or path is None or entry.kind != "function":
+                continue
+            name = f"{entry.name}/%arg{one.operand_text.strip()}"
+            text = page.text(entry.line).strip()[:_LONGEST]
+            rungs.append(
+                Rung(STABLEHLO, page.sort.words, path, entry.line, name, text, sure, "an argument of it")
+            )
+            jaxpr, _, _ = self.jaxpr()
+            outer = (
+                [each for each in jaxpr.entries if each.kind == "jaxpr" and not each.level]
+                if jaxpr is not None
+                else []
+            )
+            if function == _MAIN and outer and jaxpr is not None:
+                text = jaxpr.text(outer[-1].line).strip()[:_LONGEST]
+                place = (self.family.jaxprs[-1], outer[-1].line)
+                rungs.append(Rung(JAXPR, jaxpr.sort.words, *place, "lambda", text, sure, "an argument of it"))
+        return rungs
 
     def _equations(self, links: list[Link]) -> list[Rung]:
         jaxpr, _, _ = self.jaxpr()

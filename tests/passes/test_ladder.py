@@ -92,6 +92,18 @@ def test_operations_that_look_alike_are_told_by_their_order(
     assert sorted(found) == ["s:f32[4,8]", "v:f32[4,8]", "x:f32[4,8]", "y:f32[4,8]"]
 
 
+def test_parameters_lead_to_the_functions_that_they_are_arguments_of(
+    dump: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (dump / BEFORE).read_text().split("ENTRY ")[1]
+    name = next(line.split("%")[1].split(" ")[0] for line in text.split("\n") if " parameter(0)" in line)
+    rungs = climb(capsys, dump / BEFORE, name)
+    assert ("stablehlo", "main/%arg0") in names(rungs)
+    assert [rung["text"] for rung in rungs if rung["rung"] == "jaxpr"] == [
+        "{ lambda ; a:f32[4,8] b:f32[8,8]. let"
+    ]
+
+
 def test_rungs_that_are_missing_are_left_out(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.rmtree(dump / STEM)
     rungs = climb(capsys, dump / AFTER, "wrapped_tanh")
