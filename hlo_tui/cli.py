@@ -429,7 +429,7 @@ def _pass_commands(commands: Any) -> None:
     bisect.add_argument("path", type=Path, metavar="DIR")
     bisect.add_argument("module", metavar="MODULE", help="a module's name, or #NUMBER")
     bisect.add_argument(
-        "--inputs", default="auto", help="a snapshot, .npz or .npy file, or a preset; as for a replay"
+        "--inputs", default="auto", help="as for a replay; or any: made ones, until some show a fault"
     )
     bisect.add_argument("--seed", type=int, default=0, help="of made inputs")
     bisect.add_argument("--output", type=int, metavar="N", help="only this output, from 0")

@@ -85,7 +85,8 @@ def recompiles(parsed: argparse.Namespace) -> int:
 
 def bisect(parsed: argparse.Namespace) -> int:
     from hlo_tui.dump import choosing, listing
-    from hlo_tui.passes import bisect, verdicts
+    from hlo_tui.passes import bisect, hunting, verdicts
+    from hlo_tui.passes.engine import Engine
 
     dump = listing.load(parsed.path)
     module = choosing.find_module(dump, parsed.module)
@@ -94,7 +95,15 @@ def bisect(parsed: argparse.Namespace) -> int:
         other = listing.load(parsed.against)
         against = (other, choosing.find_module(other, module.name))
     options = bisect.Options(parsed.inputs, parsed.seed, parsed.output, parsed.tolerance, parsed.platform)
-    verdict = bisect.Bisection(dump, module, options, against=against).run()
+    engine = Engine()
+
+    def make(given: bisect.Options, _: str = "") -> bisect.Bisection:
+        return bisect.Bisection(dump, module, given, against=against, engine=engine)
+
+    try:
+        verdict = hunting.hunt(options, make) if options.inputs == hunting.ANY else make(options).run()
+    finally:
+        engine.close()
     changed = verdicts.changes(dump, verdict)
     told = verdicts.to_json(module.name, verdict, changed)
     print(json.dumps(told) if parsed.json else verdicts.to_text(module.name, verdict, changed))

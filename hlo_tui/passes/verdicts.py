@@ -183,7 +183,5 @@ def limits(verdict: Verdict) -> list[str]:
     ]
     lines += [f"not faithful: {reason}" for reason in inputs.get("reasons", [])]
     if verdict.verdict == NONE and inputs.get("inputs") == "made":
-        lines.append(
-            "made inputs are small numbers: --inputs large and --inputs boundary show what these do not"
-        )
+        lines.append("made inputs are small numbers: --inputs any tries others too, until some show a fault")
     return lines + [f"not checked: {note}" for note in verdict.not_checked]

@@ -16,7 +16,7 @@ import pytest
 
 from hlo_tui.dump import choosing, listing
 from hlo_tui.errors import EngineError, HloTuiError
-from hlo_tui.passes import bisect, verdicts
+from hlo_tui.passes import bisect, hunting, verdicts
 from hlo_tui.passes.bisect import CODEGEN, DIFFERS, EQUAL, NONE, NOT_RUN, PASS, Bisection, Options, Verdict
 from hlo_tui.passes.engine import Engine, Interrupted, WorkerDied
 from hlo_tui.passes.stages import readable_stages
@@ -386,3 +386,44 @@ ENTRY %e (p: f32[2]) -> (f32[2], f32[2]) {
     assert found("jit_f", tmp_path, output=0).verdict == NONE
     assert found("jit_f", tmp_path, output=1).verdict == PASS
     assert found("jit_f", tmp_path, output=1, tolerance=100.0).verdict == NONE
+
+
+# Inputs that nobody knows.
+
+
+def test_inputs_that_show_a_fault_are_searched_for() -> None:
+    dump, module = opened("jit_inverse")
+    tried: list[str] = []
+    engine = Engine()
+
+    def make(options: Options, words: str) -> Bisection:
+        tried.append(words)
+        return Bisection(dump, module, options, engine=engine)
+
+    try:
+        verdict = hunting.hunt(Options(inputs=hunting.ANY), make)
+    finally:
+        engine.close()
+    assert verdict.verdict == PASS
+    assert verdict.first_bad is not None
+    assert verdict.first_bad.point.after == "algsimp"
+    assert tried[0].startswith("inputs large, seed 0 (1 of ")
+    assert verdict.replays >= len(tried)
+
+
+def test_a_module_without_a_fault_is_tried_on_all_kinds(tmp_path: Path) -> None:
+    made: list[Options] = []
+    for step in range(2):
+        (tmp_path / f"module_0001.jit_f.{step:04}.pipe.after_p{step}.before_p{step + 1}.txt").write_text(TEXT)
+    dump = listing.load(tmp_path)
+    engine = MadeEngine(lambda _: False, frozenset(), recorded=False)
+
+    def make(options: Options, _: str) -> Bisection:
+        made.append(options)
+        return Bisection(dump, choosing.find_module(dump, "jit_f"), options, engine=engine)
+
+    verdict = hunting.hunt(Options(inputs=hunting.ANY, seed=3), make)
+    assert verdict.verdict == NONE
+    assert {one.inputs for one in made} == set(hunting.KINDS)
+    assert {one.seed for one in made} == set(range(3, 3 + hunting.SEEDS))
+    assert verdict.replays == len(engine.runs)

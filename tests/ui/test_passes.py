@@ -290,7 +290,7 @@ async def test_settings_of_a_search_are_typed_and_checked(inverse):
         await app.press("s")
         await app.until(lambda: panel(app).work.done, "a verdict")
         await app.sees("no pass changed what it computes", "large")
-        await choose(app, "numbers of all sizes")
+        await choose(app, "all kinds with several seeds")
         await app.press("enter")
         await app.sees("the pass algsimp")
 

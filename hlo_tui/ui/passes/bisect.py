@@ -18,6 +18,7 @@ from hlo_tui.passes.bisect import CODEGEN, Bisection, Options, Verdict, most_rep
 from hlo_tui.passes.blocks import Reader, Text
 from hlo_tui.passes.compare import Comparison
 from hlo_tui.passes.engine import Engine
+from hlo_tui.passes.hunting import ANY, hunt
 from hlo_tui.passes.stages import open_stage, readable_stages
 from hlo_tui.ui.panel import keys_of
 from hlo_tui.ui.passes.bisectrows import Asked, Progress, Setting, Start, build
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from hlo_tui.ui.tasks import Task
 
 _HINTS = {
-    "inputs": "auto (a snapshot's, else made), made, zeros, a .npz, .npy or snapshot file; then a seed",
+    "inputs": "auto (a snapshot's, else made), any, made, large, a .npz, .npy or snapshot file; then a seed",
     "output": "the number of the output to look at, from 0; nothing for all of them",
     "tolerance": "how far off an element may be, absolute and relative, such as 1e-3; nothing for the types' own",
     "measure": "another dump whose first stage is the measure; nothing for this one's own",
@@ -168,17 +169,20 @@ def _search(task: Task, about: Subject, options: Options, against: str) -> None:
         other = listing, choosing.find_module(listing, about.module.name)
     step = ""
 
-    def on_step(words: str) -> None:
-        nonlocal step
-        step = words
-        task.say(words)
-        task.found[:] = [Progress(tuple(search.judged))]
+    def make(given: Options, try_words: str = "") -> Bisection:
+        def on_step(words: str) -> None:
+            nonlocal step
+            step = f"{try_words}: {words}" if try_words else words
+            task.found[:] = [Progress(tuple(search.judged))]
+            task.say(step)
+
+        search = Bisection(about.listing, about.module, given, on_step, other, engine)
+        return search
 
     engine = Engine(lambda note: task.say(f"{step}   {note}"))
     task.on_stop = engine.interrupt
-    search = Bisection(about.listing, about.module, options, on_step, other, engine)
     try:
-        verdict = search.run()
+        verdict = hunt(options, make) if options.inputs == ANY else make(options).run()
     finally:
         engine.close()
     judged = tuple(verdict.judged)

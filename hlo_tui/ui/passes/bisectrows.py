@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hlo_tui.hlo.visible import visible
 from hlo_tui.passes.bisect import CODEGEN, DIFFERS, EQUAL, NONE, NOT_RUN, Judged, Options, Verdict
+from hlo_tui.passes.hunting import ANY
 from hlo_tui.passes.verdicts import exonerated, headline, limits, values
 from hlo_tui.ui.glyphs import BAD, RAN, UNKNOWN
 from hlo_tui.ui.passes.diffrows import Compared, DiffView
@@ -18,6 +19,7 @@ _SIGNS = {EQUAL: (RAN, "ran"), DIFFERS: (BAD, "nan")}
 _LABEL = 14
 # Inputs that show what small numbers do not.
 HARDER = (
+    (ANY, "all kinds with several seeds, until some show a fault"),
     ("large", "numbers of all sizes of the type, both signs"),
     ("boundary", "zeros, ones, the least and the greatest of the type"),
     ("normal", "numbers around zero"),
@@ -98,7 +100,7 @@ def build(asked: Asked, found: Progress | None, running: bool, width: int) -> li
 def _settings(asked: Asked, begun: bool) -> Iterator[Row]:
     options = asked.options
     tolerance = "what the element types allow" if options.tolerance is None else f"{options.tolerance:g}"
-    seed = "" if options.inputs not in ("auto", "made") else f", seed {options.seed} where they are made"
+    seed = "" if options.inputs not in ("auto", "made", ANY) else f", seed {options.seed} where they are made"
     settings = (
         ("inputs", f"{options.inputs}{seed}"),
         ("output", "all of them" if options.output is None else str(options.output)),
