@@ -64,8 +64,7 @@ def show(
         Tables of modules, tags and values.
 
     Raises:
-        HloTuiError: there is nothing to show, or no such module.
-        EngineError: XLA cannot run it.
+        HloTuiError: there is nothing to show, or no such module. What cannot be run is said below its table.
     """
     specs = tuple(parse_spec(text) for text in stops) or (TAGS,)
     if not Path(path).is_dir():
@@ -124,12 +123,14 @@ def _modules(dump: Listing) -> Table:
 
 
 def _rest(there: int, what: str) -> list[str]:
-    return [f"and {count_text(there - _ROWS, f'more {what}')}"] if there > _ROWS else []
+    return [f"and more than these {_ROWS} {what}s"] if there > _ROWS else []
 
 
 def _tags(dump: Listing, only: Module | None) -> Table:
     rows = []
     for module in [only] if only is not None else tags.tagged_modules(dump):
+        if len(rows) > _ROWS:
+            break
         try:
             found = tags.survival(dump, module)
         except HloTuiError as error:
@@ -190,6 +191,11 @@ def _values(path: Path, title: str, specs: tuple[StopSpec, ...], inputs: str) ->
                 )
             else:
                 rows.append(_stop(event))
+    except HloTuiError as error:
+        # What is known so far is shown all the same.
+        notes.append(
+            "; ".join(part for part in ("it did not run to its end", *str(error).splitlines()) if part)
+        )
     finally:
         if isinstance(events, Generator):
             events.close()

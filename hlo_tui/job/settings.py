@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.job.recipes import DIRECTORY, Recipe
-from hlo_tui.job.versions import read_table
+from hlo_tui.job.versions import as_numbers, read_table
 
 XLA_FLAGS = "XLA_FLAGS"
 # What every recipe has: the text is read, the proto has the constants that it leaves out.
@@ -19,6 +19,8 @@ _BASE = {"xla_dump_to": DIRECTORY, "xla_dump_hlo_as_text": "true", "xla_dump_hlo
 # Variables that hold flags, which are added to what is there.
 _FLAG_LISTS = (XLA_FLAGS, "LIBTPU_INIT_ARGS")
 _MOST = 1 << 16
+# The version of JAX, and of jaxlib with it, from which on it reads JAX_DUMP_IR_MODES.
+_MODES_SINCE = (0, 7)
 _BLANK = re.compile(r"[\s\"'\\]")
 
 
@@ -84,6 +86,8 @@ def settings(
                 value = f"{old} {value}"
             environment[name] = value
     warnings = [*_gives_way(before, given), *_of_recipes(recipes), *_of_cache(environ, environment)]
+    if "JAX_DUMP_IR_MODES" in environment and jaxlib and as_numbers(jaxlib) < _MODES_SINCE:
+        warnings.append("jaxpr: this JAX writes the StableHLO alone; jaxprs too come from 0.7 on")
     return Settings(environment, tuple(warnings), tuple(recipes), root)
 
 

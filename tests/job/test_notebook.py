@@ -102,6 +102,14 @@ def test_what_is_not_there_is_told(tmp_path: Path) -> None:
     assert "is empty" in repr(shown)
 
 
+def test_what_cannot_be_run_is_said_below(tmp_path: Path) -> None:
+    text = 'HloModule f\n\nENTRY main {\n  ROOT x = f32[] nonsense(), frontend_attributes={breakpoint="true"}\n}\n'
+    write(tmp_path, "module_0000.f.before_optimizations.txt", text)
+    shown = hlo_tui.show(tmp_path)
+    assert shown.tables[0].rows[0][0] == "f"
+    assert "it did not run to its end" in " ".join(shown.tables[-1].notes)
+
+
 @given(st.text(), st.text())
 def test_what_comes_out_of_files_is_safe_in_a_cell_and_a_terminal(title: str, cell: str) -> None:
     table = Table(title, ("<name>",), ((cell,),), (cell,))

@@ -97,6 +97,9 @@ def test_known_faults_are_told() -> None:
     assert "run the job twice" not in told("unoptimized-snapshots")
     assert "recipe uncached" in told("default", JAX_COMPILATION_CACHE_DIR="/cache")
     assert told("uncached", JAX_COMPILATION_CACHE_DIR="/cache") == ""
+    assert told("jaxpr") == ""
+    old = settings(chosen(["jaxpr"]), "/d", {}, jaxlib="0.6.2").warnings
+    assert old == ("jaxpr: this JAX writes the StableHLO alone; jaxprs too come from 0.7 on",)
 
 
 def test_every_recipe_is_in_the_table_of_recipes() -> None:
