@@ -201,6 +201,10 @@ def _head(report: Report) -> Iterator[str]:
         yield f"peak      {words}{_size(report, report.peak)}{limit}{at}"
     elif report.limit is not None:
         yield f"limit     {bytes_text(report.limit)}"
+    if report.listed_peak is not None and report.timeline is not None:
+        place, size = report.listed_peak
+        # To find the moment XLA weighs the whole tuple for each of its elements.
+        yield f"listed    {_size(report, size)} at {place:,} in XLA's live ranges, which look for the peak more coarsely"
     if report.wanted is not None:
         yield f"failed    to allocate {bytes_text(report.wanted)}"
     if report.total is not None:

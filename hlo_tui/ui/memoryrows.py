@@ -134,8 +134,8 @@ def step_of(line: Timeline, width: int) -> int:
     return max(1, -(-len(line.live) // max(1, width - _LABEL - 1)))
 
 
-def owner_rows(owners: Sequence[Owner], whole: int, width: int, left: int = 0) -> Iterator[Row]:
-    """Values, two rows each: how much, what and where; and why."""
+def owner_rows(owners: Sequence[Owner], whole: int, width: int) -> Iterator[Row]:
+    """Values, two rows each: how much, what and where; and why. `whole` is what all there are take together."""
     for place, owner in enumerate(owners):
         share = f"{100 * owner.size / whole:4.1f}%" if whole else ""
         shape = owner.shape.partition("{")[0] if not owner.shape.startswith("(") else owner.shape
@@ -153,8 +153,11 @@ def owner_rows(owners: Sequence[Owner], whole: int, width: int, left: int = 0) -
         )
         if why:
             yield row(Span(f"{'':18}{visible(why)}", "muted"))
+    left = whole - sum(owner.size for owner in owners)
     if left > 0:
-        yield row(Span(f"{'':18}and {left:,} smaller ones", "muted"))
+        yield row(
+            Span(f" {bytes_text(left):>9} {'':5} ", "count"), Span("in smaller ones, or not listed", "muted")
+        )
 
 
 def _bars(size: int, most: int) -> str:
@@ -172,9 +175,11 @@ def _tail(text: str, room: int) -> str:
     return text if len(text) <= room else f"{MORE}{text[len(text) - room + 1 :]}"
 
 
-def scope_rows(owners: Sequence[Owner], width: int) -> Iterator[Row]:
-    """Bytes by scope."""
-    root = summed((owner.op_name or f"({owner.kind or 'not named'})", owner.size) for owner in owners)
+def scope_rows(owners: Sequence[Owner], whole: int, width: int) -> Iterator[Row]:
+    """Bytes by scope; `whole` is what all there are take together."""
+    amounts = [(owner.op_name or f"({owner.kind or 'not named'})", owner.size) for owner in owners]
+    left = whole - sum(owner.size for owner in owners)
+    root = summed([*amounts, ("(smaller ones, or not listed)", left)] if left > 0 else amounts)
     least = max(1.0, root.total * _NARROW_SHARE)
     for number, (depth, name, scope) in enumerate(walk(root, least)):
         if number == _SCOPES:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hlo_tui.ui.tasks import Task
 
 # How many values of one moment are listed.
-_LISTED = 300
+_LISTED = 2000
 _VIEWS = ("owners", "scopes", "lost", "map", "compared")
 _HEADINGS = {
     "owners": "in use at this moment", "scopes": "in use at this moment, by scope of the op_name",
@@ -156,13 +156,13 @@ class MemoryScreen(TaskPanel):
         owners = self._owners
         if owners is None:
             return [row(Span(" being looked up", "busy"))]
-        if self._view == "scopes":
-            return list(scope_rows(owners, width))
         line = report.timeline
         whole = line.live[self._moment] if line is not None and line.live else report.peak
-        whole = whole or sum(owner.size for owner in owners)
-        left = len(report.owners) - len(owners) if line is None else 0
-        return list(owner_rows(owners, whole, width, left))
+        whole = whole or sum(owner.size for owner in report.owners)
+        rows = (
+            scope_rows(owners, whole, width) if self._view == "scopes" else owner_rows(owners, whole, width)
+        )
+        return list(rows)
 
     def do(self, identity: str) -> None:
         """Go to another moment, or show something else."""

@@ -201,3 +201,14 @@ def test_a_module_that_is_only_in_a_recorded_run_is_estimated(tmp_path):
     found = listing.load(tmp_path)
     with pytest.raises(HloTuiError, match="says anything about memory"):
         gathering.of_module(found, choosing.find_module(found, "jit_f"))
+
+
+@pytest.mark.parametrize("function", ["train", "exchanged", "reduced"])
+def test_what_is_listed_for_a_moment_is_what_is_live_then(function, tmp_path):
+    shutil.copy(own(function, ".txt"), tmp_path / "a.txt")
+    for report in (of(function), gathering.of_file(tmp_path / "a.txt")):
+        for place, live in enumerate(report.timeline.live):
+            assert sum(owner.size for owner in report.at(place, 10000)) == live
+            assert [owner.size for owner in report.at(place, 3)] == sorted(
+                (owner.size for owner in report.at(place, 10000)), reverse=True
+            )[:3]
