@@ -127,7 +127,7 @@ def _rest(there: int, what: str) -> list[str]:
 
 
 def _tags(dump: Listing, only: Module | None) -> Table:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for module in [only] if only is not None else tags.tagged_modules(dump):
         if len(rows) > _ROWS:
             break
