@@ -204,7 +204,7 @@ def _head(report: Report) -> Iterator[str]:
     if report.listed_peak is not None and report.timeline is not None:
         place, size = report.listed_peak
         # To find the moment XLA weighs the whole tuple for each of its elements.
-        yield f"listed    {_size(report, size)} at {place:,} in XLA's live ranges, which look for the peak more coarsely"
+        yield f"listed    {_size(report, size)} at {place:,} in XLA's live ranges, which look for it more coarsely"
     if report.wanted is not None:
         yield f"failed    to allocate {bytes_text(report.wanted)}"
     if report.total is not None:
