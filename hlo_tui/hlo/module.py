@@ -124,7 +124,9 @@ class Module:
                 return self.body(computation).by_name.get(name)
             except KeyError:
                 return None
-        pattern = re.compile(re.escape(name_bytes(name)) + rb"\s*=(?!=)")
+        text = re.escape(name_bytes(name))
+        # The name first, which is found fast, and only then that it is no end of another word, such as `metadata=`.
+        pattern = re.compile(text + rb"(?<![\w.\-]" + text + rb")\s*+=(?!=)")
         line = self.search(pattern)
         while line is not None:
             for around in self._outline.all_at_line(line):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -234,46 +234,55 @@ class GraphScreen(TaskPanel):
         """Enter goes to the code wherever the cursor is."""
 
     def answered(self, purpose: str, text: str) -> None:
-        """Take a name or a path."""
+        """Take a name, a query or a path."""
         if not text:
             return
+        if purpose != "graph_save":
+            parse_words(text)
         if purpose == "graph_save":
             self._save(Path(text).expanduser())
         elif purpose == "graph_go":
-            self._go(text)
+            self._seek(text, lambda view, key: replace(view, key=key, end=None))
         elif purpose == "graph_ways":
             at = self.at or self._view.key
-            self.change(replace(self._view, key=at, end=find_key(self._module, text)))
+            self._seek(text, lambda view, key: replace(view, key=at, end=key))
 
     def _ask(self, identity: str) -> None:
         hints = {
             "graph_go": f"a name, or what to list: a regular expression, {WORDS}",
-            "graph_ways": "the name of the instruction to come to",
+            "graph_ways": "the name of the instruction to come to, or what to list",
             "graph_save": f"where to: a file that ends in .{', .'.join(FORMS)}",
         }
         value = f"{self._view.key[1]}.svg" if identity == "graph_save" else ""
         self.ask(identity, hints[identity], value)
 
-    def _go(self, text: str) -> None:
-        """Draw around another instruction: the one of this name, or one of those that a query finds."""
-        try:
-            self.change(replace(self._view, key=find_key(self._module, text), end=None))
-            return
-        except HloTuiError:
-            # Then it is a query.
-            query, _ = parse_words(text)
-        source, here = self._module.source, Found("", None, "", self._want.path.name, self._want.path)
+    def _seek(self, text: str, made: Callable[[View, Key], View]) -> None:
+        """Draw what is made of an instruction: the one of this name, or one of those that a query finds."""
+        module, here = self._module, Found("", None, "", self._want.path.name, self._want.path)
 
         def job(task: Task) -> None:
-            hits = search(source, here, query, lambda: task.stopping)
-            instructions = (hit.instruction for hit in hits)
-            found = list(islice((one for one in instructions if one is not None), _LISTED))
-            self.app.call_from_thread(self._choose, text, found)
+            try:
+                key = find_key(module, text)
+            except HloTuiError:
+                # Then it is a query.
+                query, _ = parse_words(text)
+                instructions = (
+                    hit.instruction for hit in search(module.source, here, query, lambda: task.stopping)
+                )
+                found = list(islice((one for one in instructions if one is not None), _LISTED))
+                self.app.call_from_thread(self._choose, text, found, made)
+                return
+            self.app.call_from_thread(self._arrive, made(self._view, key))
 
         self.notice = "looking for it"
         self.owner.tasks.start("graph-list", object(), job, again=True)
 
-    def _choose(self, text: str, found: list[Instruction]) -> None:
+    def _arrive(self, view: View) -> None:
+        self.notice = ""
+        self.change(view)
+        self.show()
+
+    def _choose(self, text: str, found: list[Instruction], made: Callable[[View, Key], View]) -> None:
         """Let one of several be chosen."""
         self.notice = "" if found else f"not found: {visible(text)}"
         self.show()
@@ -288,8 +297,7 @@ class GraphScreen(TaskPanel):
 
         def chosen(key: object) -> None:
             if isinstance(key, tuple):
-                self.change(replace(self._view, key=(str(key[0]), str(key[1])), end=None))
-                self.show()
+                self._arrive(made(self._view, (str(key[0]), str(key[1]))))
 
         if found:
             more = f", the first {_LISTED}" if len(found) == _LISTED else ""

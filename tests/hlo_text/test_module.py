@@ -177,6 +177,17 @@ def test_edges() -> None:
     assert module.callers("nothing") == ()
 
 
+def test_a_name_that_others_end_with_is_found_too() -> None:
+    module = module_of(
+        'ENTRY e {\n  %data = f32[] parameter(0), metadata={op_name="a =b"}\n  a-a = f32[] negate(%data)\n'
+        "  a = f32[] negate(%a-a), metadata={}\n  ROOT %b.a = f32[] add(a, %data)\n}\n"
+    )
+    assert found(module, "a").line == 3
+    assert found(module, "data").line == 1
+    assert module.find("metadata") is None
+    assert names(module.users(found(module, "a"))) == ["b.a"]
+
+
 def test_names_are_looked_up_near_first() -> None:
     text = "f {\n  p = f32[] parameter(0)\n}\ng {\n  p = f32[] parameter(0)\n  q = f32[] call(p)\n}\n"
     module = module_of(text)
