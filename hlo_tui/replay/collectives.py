@@ -63,12 +63,13 @@ def lower(
     return _alone(op, operands, shapes, out)
 
 
-def _result_shape(op: Op) -> pb.ShapeProto:
-    # The start's own shape is (operands, results, contexts); the sync operation has the results.
-    started = op.opcode in ("all-gather-start", "collective-permute-start")
-    if started and len(op.proto.shape.tuple_shapes) > 1:
-        return op.proto.shape.tuple_shapes[1]
-    return op.proto.shape
+def result_shape(op: Op) -> pb.ShapeProto:
+    """The shape of what a collective gives; a start's own one may be (operands, results, contexts)."""
+    parts = op.proto.shape.tuple_shapes
+    started = op.opcode in ("all-gather-start", "collective-permute-start") and len(parts) > 1
+    # Not as XLA writes it, but it takes it: (operand, result).
+    paired = op.opcode == "all-reduce-start" and len(op.operands) == 1 and len(parts) == 2
+    return parts[1] if started or paired else op.proto.shape
 
 
 def _replicated(op: Op, operands: Sequence[Instruction], out: Emitter, topology: Topology) -> Instruction:
@@ -77,7 +78,7 @@ def _replicated(op: Op, operands: Sequence[Instruction], out: Emitter, topology:
     proto = pb.HloInstructionProto()
     proto.CopyFrom(op.proto)
     proto.opcode = STARTS.get(op.opcode, op.opcode)
-    proto.shape.CopyFrom(_result_shape(op))
+    proto.shape.CopyFrom(result_shape(op))
     if proto.opcode == "collective-permute":
         pairs = permute_pairs(op.proto, topology)
         del proto.source_target_pairs[:]
@@ -113,7 +114,7 @@ def _alone(
     op: Op, operands: Sequence[Instruction], shapes: Sequence[pb.ShapeProto], out: Emitter
 ) -> Instruction:
     opcode = STARTS.get(op.opcode, op.opcode)
-    shape = _result_shape(op)
+    shape = result_shape(op)
     if opcode in ("partition-id", "replica-id"):
         zero = pb.LiteralProto(shape=arrays.array_shape(arrays.U32, ()), u32s=[0])
         return out.emit("constant", op.proto.shape, [], literal=zero)

@@ -11,7 +11,7 @@ import numpy as np
 from hlo_tui.errors import EngineError
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import arrays, dynamic
-from hlo_tui.replay.collectives import Topology
+from hlo_tui.replay.collectives import Topology, result_shape
 from hlo_tui.replay.lowering import Emitter, ModuleScope, lower, reset_layout
 from hlo_tui.replay.program import Computation, Op, Program
 
@@ -24,14 +24,11 @@ def value_shape(op: Op) -> pb.ShapeProto:
     The start of an async pair holds the result already, so its value has the shape of the done.
     """
     shape = op.proto.shape
-    if (
-        op.opcode in ("async-start", "all-gather-start", "collective-permute-start")
-        and len(shape.tuple_shapes) > 1
-    ):
+    if op.opcode == "async-start" and len(shape.tuple_shapes) > 1:
         return shape.tuple_shapes[1]
     if op.opcode == "copy-start" and shape.tuple_shapes:
         return shape.tuple_shapes[0]
-    return shape
+    return result_shape(op)
 
 
 class SliceModule(ModuleScope):

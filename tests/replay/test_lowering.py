@@ -1,4 +1,4 @@
-"""Constants keep their values whatever layout they are stored in."""
+"""Constants keep their values whatever layout they are stored in, and odd forms of operations are taken."""
 
 from __future__ import annotations
 
@@ -54,3 +54,24 @@ def test_a_tuple_of_constants(backend: xla.Backend) -> None:
     literal.shape.layout.minor_to_major.extend([0, 1])
     arrays.store_row_major(literal)
     assert list(literal.f32s) == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("shape", ["f32[4]", "(f32[4], f32[4])"])
+def test_the_start_of_an_all_reduce_may_name_its_operand_too(backend: xla.Backend, shape: str) -> None:
+    text = f"""
+HloModule m
+
+add {{
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}}
+
+ENTRY e {{
+  p = f32[4] parameter(0)
+  begun = {shape} all-reduce-start(p), replica_groups={{}}, to_apply=add
+  ROOT done = f32[4] all-reduce-done(begun)
+}}
+"""
+    given = np.arange(4, dtype=np.float32)
+    np.testing.assert_array_equal(run_text(backend, text, given), given)
