@@ -92,6 +92,8 @@ def to_text(module: str, verdict: Verdict, changed: Found | None) -> str:
     if changed is not None:
         lines += ["", "what that pass changed", *diff.to_text(changed).splitlines()[: 3 + _SHOWN]]
     lines += ["", *exonerated(verdict), *limits(verdict)]
+    if verdict.verdict == NONE and not verdict.stopped and verdict.inputs.get("inputs") == "made":
+        lines.append("made inputs are small numbers: --inputs any tries others too, until some show a fault")
     return "\n".join(visible(line) for line in lines)
 
 
@@ -182,6 +184,4 @@ def limits(verdict: Verdict) -> list[str]:
         f"engine: jaxlib {engine.get('jaxlib', '')} on this machine, tolerance {verdict.tolerance:g}",
     ]
     lines += [f"not faithful: {reason}" for reason in inputs.get("reasons", [])]
-    if verdict.verdict == NONE and inputs.get("inputs") == "made":
-        lines.append("made inputs are small numbers: --inputs any tries others too, until some show a fault")
     return lines + [f"not checked: {note}" for note in verdict.not_checked]

@@ -52,6 +52,7 @@ class BisectScreen(TaskPanel):
         wanted = app.replay_options
         self._options = Options(wanted.inputs, wanted.seed, platform=wanted.platform)
         self._against = ""
+        self._shown: frozenset[Start] = frozenset()
 
     def start(self) -> Task | None:
         """Show the search that was done or is being done for this module; a new one begins when it is asked for."""
@@ -68,6 +69,16 @@ class BisectScreen(TaskPanel):
         asked = Asked(self._options, self._against, count, most_replays(count))
         found = self.work.found[-1] if self.work is not None and self.work.found else None
         return build(asked, found, self.work is not None and not self.work.done, width)
+
+    def show(self) -> None:
+        """Show it; the cursor begins where enter goes on: at the start, or at what to try next."""
+        super().show()
+        keys = [line.key for line in self.rows.rows]
+        for place in (Start(ANY), Start()):
+            if place in keys and place not in self._shown:
+                self._shown |= {place}
+                self.rows.put_cursor(place)
+                return
 
     def chosen(self, key: object) -> None:
         """Change a setting, begin, or go to what was found."""
@@ -127,6 +138,7 @@ class BisectScreen(TaskPanel):
             raise HloTuiError("It is under way", "", "ctrl+c stops it.")
         about, options, against = self._about, self._options, self._against
         key = (about.key, options, against)
+        self._shown -= {Start(ANY)}
         self.work = self.owner.tasks.start(
             "bisect", key, lambda task: _search(task, about, options, against), again=True
         )
