@@ -19,6 +19,7 @@ from hlo_tui.ui.rows import Row, Span, row, wrap
 _WIDE, _TALL = 100, 30
 _NARROW_SHARE = 0.01
 _SCOPES = 200
+_OWNERS, _ALLOCATIONS = 300, 1000
 _NAMED = 24
 _LABEL = 11
 _BAR = 8
@@ -69,9 +70,11 @@ def head_rows(report: Report, width: int) -> list[Row]:
     return rows + (wrap(visible(kinds), width - 1, "muted", " ")[:2] if kinds else [])
 
 
-def plot_rows(line: Timeline, at: int, width: int, height: int) -> list[Row]:
-    """Memory over the schedule as bars, with a sign at the moment that is looked at; bars grow with the width."""
-    columns = plot_columns(line, width)
+def plot_rows(line: Timeline, columns: Sequence[int], at: int, width: int, height: int) -> list[Row]:
+    """Memory over the schedule as bars, with a sign at the moment that is looked at.
+
+    `columns` is what `plot_columns` gave for this width.
+    """
     most = max(max(columns), 1)
     here = column_of(line, at, width)
     rows = []
@@ -136,7 +139,7 @@ def step_of(line: Timeline, width: int) -> int:
 
 def owner_rows(owners: Sequence[Owner], whole: int, width: int) -> Iterator[Row]:
     """Values, two rows each: how much, what and where; and why. `whole` is what all there are take together."""
-    for place, owner in enumerate(owners):
+    for place, owner in enumerate(owners[:_OWNERS]):
         share = f"{100 * owner.size / whole:4.1f}%" if whole else ""
         shape = owner.shape.partition("{")[0] if not owner.shape.startswith("(") else owner.shape
         where = _where(owner)
@@ -212,7 +215,7 @@ def map_rows(allocations: Sequence[Allocation], opened: frozenset[int], width: i
         yield from wrap(
             "Only a buffer assignment says what XLA allocates; none is here.", width - 2, "muted", " "
         )
-    for one in sorted(allocations, key=lambda one: (-one.size, one.index)):
+    for one in sorted(allocations, key=lambda one: (-one.size, one.index))[:_ALLOCATIONS]:
         words = one.kind
         if one.parameter is not None:
             words += f" {one.parameter}{one.shape_index if one.shape_index != '{}' else ''}"
@@ -225,6 +228,8 @@ def map_rows(allocations: Sequence[Allocation], opened: frozenset[int], width: i
         )  # fmt: skip
         if one.index in opened:
             yield from _held(one, width)
+    if len(allocations) > _ALLOCATIONS:
+        yield row(Span(f"{'':11}and {len(allocations) - _ALLOCATIONS:,} smaller ones", "muted"))
 
 
 def _held(one: Allocation, width: int) -> Iterator[Row]:

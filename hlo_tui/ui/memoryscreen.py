@@ -23,6 +23,7 @@ from hlo_tui.ui.memoryrows import (
     map_rows,
     note_rows,
     owner_rows,
+    plot_columns,
     plot_height,
     plot_rows,
     scope_rows,
@@ -60,6 +61,8 @@ class MemoryScreen(TaskPanel):
         self._look: Task | None = None
         self._owners: tuple[Owner, ...] | None = None
         self._compared: Task | None = None
+        # A long schedule is summed up once for a width.
+        self._plots: dict[int, list[int]] = {}
         self._unfolded: frozenset[int] = frozenset()
 
     @property
@@ -131,7 +134,10 @@ class MemoryScreen(TaskPanel):
             return [row(Span(" being read", "busy"))] if busy else ()
         rows = head_rows(report, width)[1:]
         if report.timeline is not None and len(report.timeline.live) > 1:
-            rows += plot_rows(report.timeline, self._moment, width, plot_height(self.size.height))
+            if width not in self._plots:
+                self._plots = {width: plot_columns(report.timeline, width)}
+            height = plot_height(self.size.height)
+            rows += plot_rows(report.timeline, self._plots[width], self._moment, width, height)
         heading = (
             _HEADINGS[self._view]
             if report.timeline is not None or self._view != "owners"

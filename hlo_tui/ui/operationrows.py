@@ -48,10 +48,11 @@ def columns(width: int) -> Row:
     return row(Span(f" {'operations':>12} {'':5} {bar}{'bytes':>10} {'times':>8}  instruction", "heading"))
 
 
-def line_rows(lines: Sequence[Line], by_bytes: bool, width: int) -> Iterator[Row]:
+def line_rows(report: CostReport, by_bytes: bool, width: int) -> Iterator[Row]:
     """Instructions; the share is that of what they are ordered by."""
-    whole = sum(_amount(line, by_bytes) for line in lines) or 1
-    most = max((_amount(line, by_bytes) for line in lines), default=1) or 1
+    lines = sorted(report.lines, key=lambda line: -line.total.bytes) if by_bytes else report.lines
+    whole = (report.total.bytes if by_bytes else report.total.flops) or 1
+    most = (_amount(lines[0], by_bytes) if lines else 1) or 1
     for place, line in enumerate(lines[:_LISTED]):
         total = line.total
         amount = _amount(line, by_bytes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
@@ -42,6 +42,7 @@ class OperationScreen(TaskPanel):
         super().__init__(app, "Operations")
         self._about: About | None = None
         self._view = "lines"
+        self._made: dict[tuple[str, int], list[Row]] = {}
 
     @property
     def _report(self) -> CostReport | None:
@@ -72,17 +73,25 @@ class OperationScreen(TaskPanel):
         if report is None:
             busy = self.work is not None and not self.work.done
             return [row(Span(" being counted", "busy"))] if busy else ()
+        # Rows of a large module take a while to make, and a key is to be felt at once.
+        key = (self._view, width)
+        if key not in self._made:
+            self._made[key] = [
+                *head_rows(report, width),
+                *note_rows(report, width),
+                row(),
+                *self._shown(report, width),
+            ]
+        return self._made[key]
+
+    def _shown(self, report: CostReport, width: int) -> Iterable[Row]:
         if self._view == "opcodes":
-            shown = opcode_rows(report.by_opcode, width)
-        elif self._view == "scopes":
-            shown = scope_rows(report.by_op_name, width)
-        elif self._view == "sent":
-            shown = sent_rows(report.collectives, width)
-        elif self._view == "bytes":
-            shown = line_rows(sorted(report.lines, key=lambda line: -line.total.bytes), True, width)
-        else:
-            shown = line_rows(report.lines, False, width)
-        return [*head_rows(report, width), *note_rows(report, width), row(), *shown]
+            return opcode_rows(report.by_opcode, width)
+        if self._view == "scopes":
+            return scope_rows(report.by_op_name, width)
+        if self._view == "sent":
+            return sent_rows(report.collectives, width)
+        return line_rows(report, self._view == "bytes", width)
 
     def do(self, identity: str) -> None:
         """Show something else."""

@@ -207,7 +207,7 @@ def test_the_plot_fits_and_its_sign_is_where_the_moment_is(count, width):
     places = [column_of(line, at, width) for at in range(count)]
     assert places == sorted(places)
     assert places[-1] < len(columns)
-    rows = plot_rows(line, count // 2, width, 4)
+    rows = plot_rows(line, columns, count // 2, width, 4)
     assert len(rows) == 5
     assert step_of(line, width) * (width - 12) >= count
     assert f"{count // 2:,} of {count:,}" in text_of(rows[-1])
