@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -92,11 +93,12 @@ async def test_the_timeline_is_filtered_while_one_types(inverse):
 async def test_timeline_and_difference_as_they_were_looked_at(inverse, size):
     for path in inverse.iterdir():
         # The times of files differ from one copy to the next.
-        path.touch()
+        os.utime(path, (1_700_000_000, 1_700_000_000))
     async with driving(inverse, size=size) as app:
         await app.opened()
         await app.press("p")
         await done(app)
+        await app.golden(f"timeline-{size[0]}x{size[1]}")
         await choose(app, "algsimp")
         await app.press("d")
         await app.sees("log f32[3]")
