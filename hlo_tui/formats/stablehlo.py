@@ -102,7 +102,7 @@ class Program:
         prefixes = self._prefixes_of(operation.function, 0)
         if not name:
             return ()
-        return tuple(f"{prefix}/{name}" for prefix in prefixes) if prefixes else (name,)
+        return tuple(_joined(prefix, name) for prefix in prefixes) if prefixes else (name,)
 
     def _prefixes_of(self, function: str, depth: int) -> tuple[str, ...]:
         known = self._prefixes.get(function)
@@ -114,9 +114,14 @@ class Program:
         for call in self._calls.get(function, ())[:_MOST_NAMES] if depth < _DEEPEST else ():
             around = self._prefixes_of(call.function, depth + 1)
             name = call.location.name
-            found += [f"{prefix}/{name}" for prefix in around] if around else [name]
+            found += [_joined(prefix, name) for prefix in around] if around else [name]
         self._prefixes[function] = tuple(dict.fromkeys(found))[:_MOST_NAMES]
         return self._prefixes[function]
+
+
+def _joined(prefix: str, name: str) -> str:
+    """A name inside of another one, as XLA joins them: a part without a name is left out."""
+    return f"{prefix}/{name}".replace("//", "/").rstrip("/")
 
 
 def read_program(page: Page) -> Program:

@@ -112,6 +112,8 @@ class Ladder:
         operations = [found for one, sure in firsts for found in self._operation(self.first, one, sure)]
         if not operations:
             operations = self._operation(stage, instruction, CERTAIN)
+        if not firsts and self.first is not None and self.first is not stage:
+            firsts = self._made(operations)
         rungs = [here, *self._up(operations, instruction, stage), *self._arguments(firsts)]
         rungs += self._others(self.first, stage, firsts) + self._others(self.last, stage, lasts)
         return _in_order(rungs + self._down(lasts))
@@ -257,6 +259,17 @@ class Ladder:
             equations, instruction.op_name, instruction.shape.without_layout(), frames, place
         )
         return self._found(jaxpr, found.equations, CERTAIN if found.sure else LIKELY)
+
+    def _made(self, operations: list[Link]) -> list[tuple[Instruction, str]]:
+        """The instructions of the first stage that operations were made to, where the passes in between hide which."""
+        first = self.first
+        if first is None or not operations:
+            return []
+        if first.label not in self._links:
+            self._links[first.label] = Links(self.program()[1], self.module(first), True)
+        known = self._links[first.label]
+        found = [pair for link in operations for pair in known.back(link.operation, self.stop)[:1]]
+        return [(one, _weaker(LIKELY, link.sure)) for one, link in found]
 
     def _arguments(self, firsts: list[tuple[Instruction, str]]) -> list[Rung]:
         """The functions that parameters are arguments of: in StableHLO, and for the outermost the jaxpr itself."""

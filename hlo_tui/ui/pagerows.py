@@ -108,5 +108,16 @@ def build(found: Inspection, width: int) -> list[Row]:
             rows.append(row(" ", Span(ref.name, role), Span(f"  {ref.what}", "muted"), right=number, key=key))
         if found.more:
             rows.append(row(Span(f" and {found.more:,} more: V lists them", "muted")))
+    rows += [
+        row(),
+        row(
+            Span(" V", "key"),
+            Span(" outline  ", "key_text"),
+            Span("{ }", "key"),
+            Span(" up and down the ladder  ", "key_text"),
+            Span("U", "key"),
+            Span(" lists it", "key_text"),
+        ),
+    ]
     rows += [row(), row(Span(" in the file", "heading"), right=[Span(size_text(found.size), "count")])]
     return rows + wrap(found.raw.strip(), width, "muted", " ")
