@@ -130,8 +130,11 @@ class MemoryScreen(TaskPanel):
         """The rows."""
         report = self._report
         if report is None:
-            busy = self.work is not None and not self.work.done
-            return [row(Span(" being read", "busy"))] if busy else ()
+            if self.work is None or self.work.problem is not None:
+                return ()
+            if self.work.done:
+                return [row(Span(" stopped before anything was known; q and then M begins again", "muted"))]
+            return [row(Span(" being read", "busy"))]
         rows = head_rows(report, width)[1:]
         if report.timeline is not None and len(report.timeline.live) > 1:
             if width not in self._plots:

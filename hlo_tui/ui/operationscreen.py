@@ -71,8 +71,11 @@ class OperationScreen(TaskPanel):
         """The rows."""
         report = self._report
         if report is None:
-            busy = self.work is not None and not self.work.done
-            return [row(Span(" being counted", "busy"))] if busy else ()
+            if self.work is None or self.work.problem is not None:
+                return ()
+            if self.work.done:
+                return [row(Span(" stopped before anything was known; q and then O begins again", "muted"))]
+            return [row(Span(" being counted", "busy"))]
         # Rows of a large module take a while to make, and a key is to be felt at once.
         key = (self._view, width)
         if key not in self._made:

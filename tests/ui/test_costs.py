@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
@@ -211,3 +212,22 @@ def test_the_plot_fits_and_its_sign_is_where_the_moment_is(count, width):
     assert len(rows) == 5
     assert step_of(line, width) * (width - 12) >= count
     assert f"{count // 2:,} of {count:,}" in text_of(rows[-1])
+
+
+@pytest.mark.parametrize("key", ["M", "O"])
+async def test_what_was_stopped_says_so_and_begins_again(train, key, monkeypatch):
+    async with driving(train) as app:
+        await app.opened()
+        wait = threading.Event()
+        for module in ("memoryscreen.gathering.of_module", "operationscreen.cost_of"):
+            monkeypatch.setattr(f"hlo_tui.ui.{module}", lambda *_: wait.wait() and None)
+        await app.press(key)
+        await app.until(lambda: panel(app).work is not None, "it has begun")
+        await app.press("ctrl+c")
+        wait.set()
+        await done(app)
+        await app.sees("stopped before anything was known")
+        monkeypatch.undo()
+        await app.press("q", key)
+        await done(app)
+        await app.sees("in use at this moment" if key == "M" else "FLOP")
