@@ -15,7 +15,7 @@ from textual.widgets import Input
 from hlo_tui.ui.bars import Bar, rule
 from hlo_tui.ui.commands import COMMANDS, Command, Situation, shown_keys
 from hlo_tui.ui.paint import Paint
-from hlo_tui.ui.rows import Row, Span, row
+from hlo_tui.ui.rows import Row, Span, row, wrap
 from hlo_tui.ui.rowsview import Build, RowsView
 
 
@@ -77,13 +77,13 @@ def help_rows(now: Situation, width: int) -> list[Row]:
     rows: list[Row] = []
     groups: dict[str, list[Row]] = {}
     off: list[Row] = []
-    title_width = 26 if width >= _WIDE else 0
+    title_width = _TITLE if width >= _WIDE else 0
     for command in COMMANDS:
         if not command.keys or command.on != "main":
             continue
         reason = command.check(now)
         if reason is None:
-            groups.setdefault(command.group, []).append(_help_row(command, title_width, command.id))
+            groups.setdefault(command.group, []).extend(_help_rows(command, width, command.id))
             continue
         keys, title = f"  {shown_keys(command):<20} ", f"{command.title:<{title_width}} "
         off.append(row(Span(keys, "key_off"), Span(title, "key_off"), Span(reason, "muted")))
@@ -98,21 +98,26 @@ def help_rows(now: Situation, width: int) -> list[Row]:
 
 def panel_help(panel: str, width: int) -> list[Row]:
     """The commands of a panel, then how to walk in it."""
-    title_width = 26 if width >= _WIDE else 0
     commands = [command for command in COMMANDS if command.on == panel]
     rows = [row(Span(f" {commands[0].group}", "heading"))] if commands else []
-    rows += [_help_row(command, title_width, None) for command in commands]
+    rows += [line for command in commands for line in _help_rows(command, width, None)]
     rows += [row(), row(Span(" In lists", "heading"))]
     return rows + [row(Span(f"  {key:<20} ", "key"), Span(words, "muted")) for key, words in _WALKING[:3:2]]
 
 
-def _help_row(command: Command, title_width: int, key: Hashable) -> Row:
-    keys, title = f"  {shown_keys(command):<20} ", f"{command.title:<{title_width}} "
-    words = [Span(title, "strong"), Span(command.help, "muted")] if title_width else [Span(command.help)]
-    return row(Span(keys, "key"), *words, key=key)
+def _help_rows(command: Command, width: int, key: Hashable) -> list[Row]:
+    """What a command does, in as many rows as it needs; with its title where there is room."""
+    keys = f"  {shown_keys(command):<20} "
+    title = f"{command.title:<{_TITLE}} " if width >= _WIDE else ""
+    role = "muted" if title else "text"
+    first, *rest = wrap(command.help, width - max(len(keys), 23) - len(title) - 1, role)
+    return [
+        row(Span(keys, "key"), Span(title, "strong"), *first.spans[1:], key=key),
+        *(row(Span(" " * (23 + len(title))), *line.spans[1:]) for line in rest),
+    ]
 
 
-_WIDE = 100
+_WIDE, _TITLE = 100, 26
 _WALKING = (
     ("up down, j k", "by row"),
     ("left right", "code: from name to name; modules: fold and unfold"),
