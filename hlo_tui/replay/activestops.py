@@ -33,6 +33,7 @@ class ActiveStops:
         self.origins = Origins(evaluator)
         self._asked: Resolved = {}
         self._hits: dict[StopSpec, set[tuple[int, ...]]] = {}
+        self._passed: dict[tuple[str, str], str] = {}
 
     def ask(self, specs: list[StopSpec]) -> None:
         """Take these in the place of the ones before.
@@ -71,13 +72,28 @@ class ActiveStops:
         """What makes the replay stop at a spot; None where nothing does."""
         for asked in self._asked.get(spot.frame.computation.id, {}).get(spot.index, ()):
             if self._holds(asked, spot):
-                return asked
+                if not asked.left_out:
+                    return asked
+                op = spot.frame.computation.ops[spot.index]
+                self._passed[spot.frame.computation.name, op.name] = asked.spec.detail
         return None
+
+    def forget_passed(self) -> None:
+        """Count from here what "first" stops leave out."""
+        self._passed = {}
+
+    def passed(self) -> Json:
+        """What "first" stops left out although a NaN or an infinity begins there: `left_out`, where there is any, with
+        the `pattern`, the number of operations (`count`) and the name of the `first` one.
+        """
+        for (_, name), pattern in self._passed.items():
+            return {"left_out": {"pattern": pattern, "count": len(self._passed), "first": name}}
+        return {}
 
     def origin(self, spot: Spot) -> bool:
         """Whether a value that is not finite begins here, as a "first" stop asked for."""
         asked = self._asked.get(spot.frame.computation.id, {}).get(spot.index, ())
-        return any(one.spec.kind == "first" and self._holds(one, spot) for one in asked)
+        return any(one.spec.kind == "first" and not one.left_out and self._holds(one, spot) for one in asked)
 
     def enters(self, frame: Frame, index: int) -> bool:
         """Whether to look for stops inside a fusion: for "first" stops alone, only if one begins there."""

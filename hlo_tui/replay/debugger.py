@@ -21,7 +21,7 @@ from hlo_tui.replay.limits import Room
 from hlo_tui.replay.program import Computation, Program
 from hlo_tui.replay.slices import SliceCache
 from hlo_tui.replay.stops import is_logged, logged, source_of
-from hlo_tui.replay.stopspec import INSIDE_FUSIONS, StopSpec
+from hlo_tui.replay.stopspec import INSIDE_FUSIONS, StopSpec, left_out_words
 from hlo_tui.replay.supplies import Supplies
 from hlo_tui.replay.values import summarize
 from hlo_tui.replay.walk import Position, Spot, StopTable, Walker
@@ -128,6 +128,7 @@ class Debugger:
             evaluate.Interrupted: the person asked to stop; the replay stands where it stood.
         """
         self._forward = not backward
+        self._stops.forget_passed()
         walker, spot = self._walker, self.spot
         if how == "to":
             found = self._run_to(target, backward)
@@ -148,7 +149,8 @@ class Debugger:
         if found is None:
             found = walker.start() if backward else walker.end()
         self.spot = found
-        return self.here()
+        passed = self._stops.passed()
+        return self.here() | passed
 
     def _run_to(self, target: tuple[str, str] | None, backward: bool) -> Spot | None:
         computation, index = self._locate(target)
@@ -177,9 +179,13 @@ class Debugger:
             found = (self._walker.previous_stop if backward else self._walker.next_stop)(start)
             if found is None:
                 where = "between the beginning and here" if backward else "between here and the end"
-                return {"event": "none", "words": self._none_words(spec, "at all" if begin else where)}
+                passed = self._stops.passed()
+                words = self._none_words(spec, "at all" if begin else where)
+                left_out = left_out_words(passed)
+                return {"event": "none", "words": f"{words}; {left_out}" if left_out else words, **passed}
+            passed = self._stops.passed()
             self.spot = found
-            return self.here()
+            return self.here() | passed
         finally:
             self._stops = before
             self._retable({})

@@ -11,7 +11,7 @@ from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.hlo.visible import visible
 from hlo_tui.replay.reproducer import Crash, export
 from hlo_tui.replay.session import Options, Session, State, Stop
-from hlo_tui.replay.stopspec import INSIDE_FUSIONS, TAGS, StopSpec
+from hlo_tui.replay.stopspec import INSIDE_FUSIONS, TAGS, StopSpec, left_out_words
 
 Json = dict[str, Any]
 
@@ -202,11 +202,16 @@ def _stop_words(event: Json) -> list[str]:
         reach = "reaches an output" if found["reaches_output"] else "is masked: no output depends on it"
         where = "begins here" if found["cause"] == "computed" else f"begins here, from {found['cause']}"
         lines.append(f"  it {where}, and {reach}")
-    return lines
+    return lines + _left_out(event)
+
+
+def _left_out(event: Json) -> list[str]:
+    words = left_out_words(event)
+    return [f"  {words}"] if words else []
 
 
 def _end_words(event: Json) -> list[str]:
-    lines = [f"end  {event['status']}"]
+    lines = [f"end  {event['status']}", *_left_out(event)]
     lines += [f"  output {n}: {summary_words(value)}" for n, value in enumerate(event["outputs"])]
     lines.append(f"  against one run of the whole module: {event['self_check']}")
     if "self_check_reason" in event:

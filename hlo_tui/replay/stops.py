@@ -25,11 +25,13 @@ class Asked(NamedTuple):
         spec: what asks for it.
         reason: in words.
         condition: on its value; None for always.
+        left_out: whether a "first" leaves it out: it is not stopped at, but counted.
     """
 
     spec: StopSpec
     reason: str
     condition: Condition | None = None
+    left_out: bool = False
 
 
 Resolved = dict[int, dict[int, list[Asked]]]
@@ -69,7 +71,7 @@ def resolve(program: Program, specs: list[StopSpec]) -> Resolved:
                     reason = _matches(spec, computation, op, lines)
                 if reason:
                     reason += f" if {condition.text}" if condition else ""
-                    asked = Asked(spec, reason, condition)
+                    asked = Asked(spec, reason, condition, spec.kind == "first" and _left_out(spec, op))
                     found.setdefault(computation.id, {}).setdefault(op.index, []).append(asked)
     if any(spec.kind == "tags" for spec, _ in wanted):
         _merge_callees(program, found)
@@ -118,13 +120,16 @@ def _matches(
         return f'{spec.value}="{given}"' if wanted else ""
     metadata = op.proto.metadata
     if spec.kind == "first":
-        left_out = spec.detail and re.search(spec.detail, f"{op.name} {metadata.op_name}")
-        return f"first {spec.value}" if can_begin(computation, op) and not left_out else ""
+        return f"first {spec.value}" if can_begin(computation, op) else ""
     if spec.kind == "op_name":
         return f"op_name matches {spec.value}" if re.search(spec.value, metadata.op_name) else ""
     places = lines.get(metadata.stack_frame_id, set()) | {(metadata.source_file, metadata.source_line)}
     hit = any(line == spec.line and _same_file(file, spec.value) for file, line in places)
     return f"source line {spec.value}:{spec.line}" if hit else ""
+
+
+def _left_out(spec: StopSpec, op: Op) -> bool:
+    return bool(spec.detail and re.search(spec.detail, f"{op.name} {op.proto.metadata.op_name}"))
 
 
 def _same_file(path: str, wanted: str) -> bool:

@@ -112,6 +112,17 @@ def parse_spec(text: str) -> StopSpec:
     return spec
 
 
+def left_out_words(event: Mapping[str, Any]) -> str:
+    """What "first" stops passed over on the way to an event because a pattern leaves it out; empty for nothing."""
+    found = event.get("left_out")
+    if not isinstance(found, dict):
+        return ""
+    count = found["count"]
+    what = "1 operation was" if count == 1 else f"{count} operations were"
+    more = ", ..." if count > 1 else ""
+    return f"leaving out {found['pattern']}: {what} passed over (%{found['first']}{more})"
+
+
 def _no_stop(text: str, why: str) -> HloTuiError:
     return HloTuiError(f"{text!r} is no stop", why, f"forms: {FORMS}")
 

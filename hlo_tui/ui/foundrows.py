@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo_tui.dump.words import count_text
 from hlo_tui.hlo.visible import visible
+from hlo_tui.replay.stopspec import left_out_words
 from hlo_tui.ui.glyphs import BAD
 from hlo_tui.ui.rows import Row, Span, row, wrap
 from hlo_tui.ui.valuerows import Json, largest, number, spark, summary_spans
@@ -50,6 +51,13 @@ def origin_rows(event: Json, inputs: str, width: int) -> Iterator[Row]:
     right = (Span(source.rsplit("/", 1)[-1], "place"),) if source else ()
     yield Row((Span(f" {BAD} {_kind(event)} begins here; ", "nan"), reaches), right)
     yield from wrap(_cause(str(found.get("cause")), inputs), width, "text", "   ")
+
+
+def left_out_rows(event: Json, width: int) -> Iterator[Row]:
+    """What the way to here passed over because the person leaves it out."""
+    words = left_out_words(event)
+    if words:
+        yield from wrap(visible(words), width, "notice", " ")
 
 
 def _kind(event: Json) -> str:

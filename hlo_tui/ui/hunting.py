@@ -22,29 +22,30 @@ _FINITE = re.compile(r"\bfinite\b")
 
 @does("hunt")
 def _hunt(app: BaseApp) -> None:
-    spec = app.desk.replays.stops.everywhere
-    hint = "enter runs; or first names to leave out, such as mask|dropout; off: no more"
+    opened = app.desk.opened
+    spec = app.desk.replays.stops.everywhere(opened.want) if opened is not None else None
+    hint = "enter runs; or first names to leave out here, such as mask|dropout; off: no more"
     app.ask("hunt", hint, spec.detail if spec is not None else "")
 
 
 @answers("hunt")
 def _hunt_answered(app: BaseApp, text: str) -> None:
     replays, text = app.desk.replays, text.strip()
+    want = what_runs(app, fresh=True)
     if text == "off":
-        replays.hunt(None)
+        replays.hunt(want, None)
         app.mark()
         app.say("NaN and infinity are not stopped at any more")
         return
     spec = parse_spec("first:nonfinite" + (f"!{text}" if text else ""))
-    fresh = spec != replays.stops.everywhere
-    want = what_runs(app, fresh=True)
-    replays.stops.everywhere = spec
+    fresh = spec != replays.stops.everywhere(want)
+    replays.stops.hold_everywhere(want, spec)
     state = replays.state
     begin = state is not None and (state.at == "end" or fresh) and replays.is_of(app.desk.opened)
     app.desk.asked = False
     replays.of(want).run_until(spec, begin=begin)
     # Only now: the way there is not to wait for it.
-    replays.hunt(spec)
+    replays.hunt(want, spec)
     app.mark()
 
 

@@ -14,6 +14,7 @@ from hlo_tui.ui.foundrows import (
     AllowMemory,
     SaveCrash,
     change_rows,
+    left_out_rows,
     of_partition,
     origin_rows,
     origin_words,
@@ -204,6 +205,7 @@ def _where(state: State, view: ReplayView, width: int) -> Iterator[Row]:
     yield Row(value, () if first else curve)
     yield from change_rows(stop.event)
     yield from origin_rows(stop.event, str((state.start or {}).get("inputs", "")), width)
+    yield from left_out_rows(stop.event, width)
     yield from partition_rows(stop.event, view.partition, int((state.start or {}).get("devices") or 1))
     if first:
         yield Row((Span(" "), *first), curve)
@@ -254,6 +256,7 @@ def _end(end: Json, width: int) -> Iterator[Row]:
         role = {"match": "good", "differs": "bad"}.get(str(verdict), "muted")
         spans += [Span(f"   {words}: ", "muted"), Span(str(verdict), role)]
     yield row(*spans)
+    yield from left_out_rows(end, width)
     for key, words in (("self_check", "whole"), ("recorded", "recorded run")):
         if end.get(key) == "differs":
             yield row(Span(f" differs from the {words} by up to {number(end.get(f'{key}_max_abs'))}", "bad"))

@@ -167,9 +167,11 @@ class Replays:
         self._tell_stops()
         self.stops.save(want)
 
-    def hunt(self, spec: StopSpec | None) -> None:
-        """Stop where this holds in every module, until it is taken back with None."""
-        self.stops.everywhere = spec
+    def hunt(self, want: Want, spec: StopSpec | None) -> None:
+        """Stop where this holds in every module, until it is taken back with None; what it leaves out it leaves out in
+        `want` alone.
+        """
+        self.stops.hold_everywhere(want, spec)
         self._tell_stops()
 
     def _tell_stops(self) -> None:

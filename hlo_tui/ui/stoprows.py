@@ -124,7 +124,7 @@ def _stop(
         spans.append(Span("  once", "tag"))
     if not spec.enabled:
         spans.append(Span("  off", "notice"))
-    spans += _meaning(meant, spec == view.everywhere)
+    spans += _everywhere(spec) if spec == view.everywhere else _meaning(meant)
     yield row(*spans, right=_hits(hits), key=OfStop(spec))
     if unfolded and meant is not None:
         for spot in meant.spots:
@@ -141,9 +141,13 @@ def _sign(spec: StopSpec, everywhere: StopSpec | None) -> tuple[str, str]:
     return (TAGGED, "tagged") if spec.kind == "tags" else (STOP, "stop")
 
 
-def _meaning(meant: Meaning | None, everywhere: bool) -> Iterable[Span]:
-    if everywhere:
-        return [Span("  in every module, until it is deleted", "muted")]
+def _everywhere(spec: StopSpec) -> Iterable[Span]:
+    yield Span("  in every module, until it is deleted", "muted")
+    if spec.detail:
+        yield Span(f"; leaves {visible(spec.detail)} out in this one alone", "notice")
+
+
+def _meaning(meant: Meaning | None) -> Iterable[Span]:
     if meant is None:
         return [Span("  being looked for", "busy")]
     if meant.everywhere:

@@ -42,7 +42,7 @@ class StopScreen(Panel):
             replays.specs(opened.want),
             opened.meant,
             state.history if state is not None else (),
-            replays.stops.everywhere,
+            replays.stops.everywhere(opened.want),
             self._unfolded,
             f"{opened.want.title or opened.want.path.name} {opened.want.stage}",
         )
@@ -123,6 +123,9 @@ class StopScreen(Panel):
     def _own(self) -> tuple[StopSpec, ...]:
         return self.owner.desk.replays.stops.own(self._opened.want)
 
+    def _everywhere(self) -> StopSpec | None:
+        return self.owner.desk.replays.stops.everywhere(self._opened.want)
+
     def _under(self) -> StopSpec:
         key = self.rows.key
         if not isinstance(key, AtSpot | OfStop):
@@ -138,7 +141,7 @@ class StopScreen(Panel):
             stops = self.owner.desk.replays.stops
             stops.toggle(self._opened, spot.computation, spot.instruction, anchor)
             self._set(self._own())
-        elif spec == self.owner.desk.replays.stops.everywhere:
+        elif spec == self._everywhere():
             raise HloTuiError("It holds until it is deleted", "d does")
         else:
             self._put(spec, replace(spec, enabled=not spec.enabled))
@@ -147,16 +150,16 @@ class StopScreen(Panel):
         if spec.kind == "tags":
             raise HloTuiError("The tags are the program's", "b switches them off")
         replays = self.owner.desk.replays
-        if spec == replays.stops.everywhere:
-            replays.hunt(None)
+        if spec == self._everywhere():
+            replays.hunt(self._opened.want, None)
             self.owner.mark()
         else:
             self._set(tuple(one for one in self._own() if one != spec))
 
     def _put(self, old: StopSpec, new: StopSpec) -> None:
         replays = self.owner.desk.replays
-        if old == replays.stops.everywhere:
-            replays.hunt(new)
+        if old == self._everywhere():
+            replays.hunt(self._opened.want, new)
             self.owner.mark()
         else:
             self._unfolded = self._unfolded - {old} | ({new} if old in self._unfolded else set())

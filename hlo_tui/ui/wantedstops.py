@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class WantedStops:
     """The stops of all modules of a dump. Stages of a module, and modules of one name, share theirs.
 
-    Attributes:
-        everywhere: what every module is to be stopped at besides, for as long as the screen is there.
+    What every module is to be stopped at besides holds for as long as the screen is there; the names that it leaves
+    out are those of one module: in another one they may be what is looked for.
     """
 
     def __init__(self, watched: Path | None = None) -> None:
@@ -25,12 +25,28 @@ class WantedStops:
         self._watched = watched
         self._saved: SavedStops | None = None
         self._own: dict[str, tuple[StopSpec, ...]] = {}
-        self.everywhere: StopSpec | None = None
+        self._everywhere: StopSpec | None = None
+        self._left_out: dict[str, str] = {}
+
+    def everywhere(self, want: Want) -> StopSpec | None:
+        """What holds in every module, with the names that it leaves out in this one."""
+        return None if self._everywhere is None else self._in(want, self._everywhere)
+
+    def hold_everywhere(self, want: Want, spec: StopSpec | None) -> None:
+        """Stop where this holds in every module, until it is taken back with None; its names are left out in `want`."""
+        if spec is None:
+            self._everywhere, self._left_out = None, {}
+            return
+        self._everywhere = replace(spec, detail="")
+        self._left_out[name_of(want)] = spec.detail
+
+    def _in(self, want: Want, spec: StopSpec) -> StopSpec:
+        return replace(spec, detail=self._left_out.get(name_of(want), ""))
 
     def of(self, want: Want) -> tuple[StopSpec, ...]:
         """What to stop at in a module."""
-        own = self.own(want)
-        return own if self.everywhere is None or self.everywhere in own else (*own, self.everywhere)
+        own, everywhere = self.own(want), self.everywhere(want)
+        return own if everywhere is None or everywhere in own else (*own, everywhere)
 
     def own(self, want: Want) -> tuple[StopSpec, ...]:
         """The same without what holds everywhere; the tags where nothing else was asked for."""
@@ -44,7 +60,8 @@ class WantedStops:
 
     def put(self, want: Want, specs: tuple[StopSpec, ...]) -> None:
         """Stop at these in a module from now on."""
-        kept = tuple(dict.fromkeys(spec for spec in specs if spec != self.everywhere))
+        everywhere = self.everywhere(want)
+        kept = tuple(dict.fromkeys(spec for spec in specs if spec != everywhere))
         self._own[name_of(want)] = kept
 
     def save(self, want: Want) -> None:

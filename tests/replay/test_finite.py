@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hlo_tui.replay.finite import Flags, flags_of
-from hlo_tui.replay.headless import Replay
+from hlo_tui.replay.headless import Replay, words
 from hlo_tui.replay.state import Options
 from hlo_tui.replay.stopspec import parse_spec
 from tests.corpus import corpus_dir
@@ -86,8 +86,24 @@ def test_a_nan_that_comes_in_with_the_inputs(debug: Open, tmp_path: pytest.TempP
     assert stops[0]["nonfinite"] == {"cause": "the inputs", "reaches_output": True}
 
 
-def test_a_pattern_leaves_operations_out(debug: Open) -> None:
-    assert len(forward(debug(program_file("masked"), stops=("first:nan!log",)))) == 1
+def test_a_pattern_leaves_operations_out_and_what_it_passed_over_is_said(debug: Open) -> None:
+    debugger = debug(program_file("masked"), stops=("first:nan!log",))
+    (end,) = forward(debugger)
+    assert end["left_out"]["pattern"] == "log"
+    assert end["left_out"]["count"] == 1
+    assert end["left_out"]["first"].startswith("log")
+    found = debug(program_file("masked")).run_until(parse_spec("first:nan!log"))
+    assert found["words"].startswith(
+        "no NaN begins between here and the end; leaving out log: 1 operation was"
+    )
+    assert "left_out" not in forward(debug(program_file("masked"), stops=("first:nan!sqrt",)))[0]
+
+
+def test_what_was_passed_over_is_said_without_a_screen() -> None:
+    replay = Replay(Options(program_file("masked")), (parse_spec("first:nan!log"),))
+    *_, end = replay.events()
+    assert end["left_out"]["count"] == 1
+    assert "leaving out log: 1 operation was passed over" in words(end)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from hlo_tui.replay.session import Stop
-from hlo_tui.replay.stopspec import TAGS
+from hlo_tui.replay.stopspec import TAGS, parse_spec
 from hlo_tui.ui.foundrows import change_rows, origin_rows, partition_words
+from hlo_tui.ui.opened import Want
+from hlo_tui.ui.treerows import Place
+from hlo_tui.ui.wantedstops import WantedStops
 from tests.corpus import DATA
 from tests.ui.driving import Driver, driving
 from tests.ui.fakes import START, STOPS, FakeSession, summary
@@ -30,12 +34,26 @@ async def test_the_first_nan_is_run_to_and_stopped_at_until_that_is_switched_off
         assert session.calls[0] == ("until", "first:nonfinite!mask", False, False)
         assert [spec.text() for spec in session.state.specs] == ["tags", "first:nonfinite!mask"]
         await app.press("L")
-        await app.sees("! first:nonfinite!mask  in every module, until it is deleted")
+        await app.sees(
+            "! first:nonfinite!mask  in every module, until it is deleted; leaves mask out in this one"
+        )
         await app.press("q", "exclamation_mark", "ctrl+u")
         await app.type("off")
         await app.press("enter")
         await app.sees("not stopped at any more")
         assert session.state.specs == (TAGS,)
+
+
+def test_names_are_left_out_in_one_module_and_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    one, other = (Want(Place(name), Path(name)) for name in ("one", "other"))
+    stops = WantedStops(tmp_path)
+    stops.hold_everywhere(one, parse_spec("first:nonfinite!sqrt"))
+    assert [spec.text() for spec in stops.of(one)] == ["tags", "first:nonfinite!sqrt"]
+    assert [spec.text() for spec in stops.of(other)] == ["tags", "first:nonfinite"]
+    stops.put(one, (*stops.of(one), parse_spec("op:dot")))
+    stops.save(one)
+    assert [spec.text() for spec in WantedStops(tmp_path).of(one)] == ["tags", "op:dot"]
 
 
 async def test_another_pattern_begins_at_the_beginning_the_same_one_goes_on(dump):
