@@ -9,7 +9,7 @@ from typing import Any
 from hlo_tui.errors import HloTuiError
 from hlo_tui.formats.family import Family, family_of
 from hlo_tui.formats.links import CERTAIN
-from hlo_tui.formats.page import Page
+from hlo_tui.formats.page import Entry, Page
 from hlo_tui.hlo.instruction import Instruction
 from hlo_tui.hlo.visible import visible
 from hlo_tui.passes.ladder import KERNEL, Ladder, Rung
@@ -59,7 +59,7 @@ class Climber:
                 return ladder.of_operation(line, way)
             if path in ladder.family.jaxprs:
                 return ladder.of_equation(line)
-            entry = page.entry_at(line)
+            entry = page.entry_at(line) or _only_function(page)
             if page.sort.id in _CODE and entry is not None:
                 text = page.text(entry.line).strip()[:_LONGEST]
                 here = Rung(KERNEL, page.sort.words, path, entry.line, entry.name, text, here=True)
@@ -74,6 +74,12 @@ class Climber:
             known = self._ladder = Ladder(family)
         known.stop = stop
         return known
+
+
+def _only_function(page: Page) -> Entry | None:
+    """The function of a file of code that has one, for the lines around it."""
+    functions = [entry for entry in page.entries if entry.kind in ("function", "kernel")]
+    return functions[0] if len(functions) == 1 else None
 
 
 def _same(a: Family, b: Family) -> bool:

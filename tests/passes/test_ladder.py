@@ -73,6 +73,13 @@ def test_every_rung_leads_to_the_same_others(
     assert all(words[rung["rung"]] in rung["text"] for rung in rungs)
 
 
+def test_the_head_of_a_file_of_code_is_that_of_its_function(
+    dump: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rungs = climb(capsys, dump / f"{STEM}.__compute_module_wrapped_tanh.ir-with-opt.ll", "1")
+    assert ("after", "wrapped_tanh") in [(rung["rung"], rung["name"].rpartition("/")[2]) for rung in rungs]
+
+
 def test_branches_are_told_apart(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rungs = climb(capsys, dump / AFTER, "broadcast_multiply_fusion")
     assert ("jaxpr", "s:f32[4,8]") in names(rungs)
