@@ -1,1 +1,1 @@
-"""Around a job that dumps: starting one, and the demonstration program."""
+"""Around a person's own job: what makes it dump, running it, and what it can call from inside."""

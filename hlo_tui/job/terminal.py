@@ -21,8 +21,15 @@ from collections.abc import Callable, Mapping, Sequence
 from hlo_tui.errors import HloTuiError
 from hlo_tui.job.scrollback import Scrollback
 
-# The child takes the terminal for its own (so that ctrl+c reaches it) and becomes the program.
-_BECOME = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
+# The child takes the terminal for its own (so that ctrl+c reaches it) and becomes the program. Where there is no
+# locale Python sets one for whom it starts: that is taken back.
+_BECOME = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+if sys.argv[1] == "without":
+    os.environ.pop("LC_CTYPE", None)
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
 _CHUNK = 1 << 16
 # Bytes that are kept as they came, for the terminal that the program goes on in when the screen is gone.
 _RAW = 1 << 16
@@ -67,11 +74,12 @@ class Job:
         self._through: int | None = None
         self._asked = 0
         self._done = threading.Event()
+        locale = "with" if "LC_CTYPE" in environment else "without"
         self._master, slave = pty.openpty()
         self.resize(*size)
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _BECOME, *command], env=dict(environment), stdin=slave,
+                [sys.executable, "-I", "-S", "-c", _BECOME, locale, *command], env=dict(environment), stdin=slave,
                 stdout=slave, stderr=slave, start_new_session=True,
             )  # fmt: skip
         finally:

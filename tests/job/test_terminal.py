@@ -42,10 +42,11 @@ def test_it_has_a_terminal_with_a_size_and_its_environment() -> None:
 
 
 def test_its_environment_is_otherwise_untouched() -> None:
-    done = Job(["env"], {"PATH": os.environ["PATH"], "ONLY": "this"})
-    assert done.wait(_PATIENCE) == 0
-    names = {line.partition("=")[0] for line in done.lines if "=" in line}
-    assert {"PATH", "ONLY"} <= names <= {"PATH", "ONLY", "_", "PWD", "SHLVL", "LC_CTYPE"}
+    for given in ({"ONLY": "this"}, {"ONLY": "this", "LC_CTYPE": "C.UTF-8"}):
+        variables = {"PATH": os.environ["PATH"], **given}
+        done = Job(["env"], variables, (2000, 24))
+        assert done.wait(_PATIENCE) == 0
+        assert dict(line.split("=", 1) for line in done.lines if line) == variables
 
 
 @pytest.mark.parametrize(
