@@ -136,8 +136,9 @@ class Replays:
         if session is not self.session:
             return False
         self.state = state
-        if self.want is not None and state.status != "busy":
-            self.stops.met(self.want, state.specs)
+        if self.session is not None and self.want is not None and state.status != "busy":
+            # Not those of `state`: since it was made the person may have set another stop.
+            self.stops.met(self.want, self.session.state.specs)
         return True
 
     def move(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hlo_tui.errors import HloTuiError
 from hlo_tui.ui.opened import Opened, Want
 
 if TYPE_CHECKING:
@@ -87,6 +89,9 @@ class WantedStops:
         left = tuple(spec for spec in own if not spec.once or not spec.enabled or spec in specs)
         if left != own:
             self.put(want, left)
+            # Where stops cannot be kept, that was said when they were set.
+            with contextlib.suppress(HloTuiError):
+                self.save(want)
 
     def toggle(self, opened: Opened, computation: str, instruction: str, anchor: tuple[str, str]) -> bool:
         """Set a stop at an instruction or take it away, a tag switched off or on; whether there is one now.

@@ -97,3 +97,19 @@ async def test_stops_are_there_again_the_next_time(dump):
         await app.sees("25 ◆")
         await app.press("c")
         assert [one.value for one in FakeSession.made[-1].state.specs] == ["", "tanh.2"]
+
+
+async def test_a_stop_that_was_to_hold_once_is_gone_when_it_has(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        desk = app.app.desk
+        await app.press("L", "a")
+        await app.type("op:dot")
+        await app.press("enter")
+        await app.sees("◆ op:dot  %dot.9")
+        await app.press("end", "o", "q", "c")
+        await app.sees("stop 1")
+        session = FakeSession.made[0]
+        assert [spec.once for spec in session.state.specs] == [False, True]
+        session.tell(specs=(TAGS,))
+        await app.until(lambda: desk.replays.stops.own(desk.opened.want) == (TAGS,), "it is gone")
