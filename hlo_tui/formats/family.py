@@ -10,7 +10,7 @@ from pathlib import Path
 from hlo_tui.dump.catalog import Catalog
 from hlo_tui.dump.files import Changes, File, new_file, stamp_of
 from hlo_tui.dump.listing import Listing
-from hlo_tui.dump.modules import Module
+from hlo_tui.dump.modules import Module, process_group
 from hlo_tui.dump.names import FileName, canonical, parse_path, read_folder
 from hlo_tui.dump.suffixes import Role
 
@@ -45,24 +45,17 @@ def family_of(path: Path) -> Family:
     relative = path.relative_to(root).as_posix()
     own = parse_path(relative)
     catalog = Catalog()
-    catalog.apply(Changes(tuple(_files(root, own))))
+    files = _files(root, own)
+    if own.group and own.id is not None:
+        files += _inside(root, own.group)
+    catalog.apply(Changes(tuple(files)))
     listing = Listing(str(root), catalog, {})
     return _family(root, listing, own, relative)
 
 
-def family_in(listing: Listing, module: Module) -> Family:
-    """The family of a module of a dump that has been listed."""
-    own = next(iter(module.stages), None)
-    name = own.main.name if own is not None else parse_path("")
-    path = own.main.path if own is not None else ""
-    return _family(Path(listing.root), listing, name, path, module)
-
-
-def _family(
-    root: Path, listing: Listing, own: FileName, relative: str, known: Module | None = None
-) -> Family:
+def _family(root: Path, listing: Listing, own: FileName, relative: str) -> Family:
     modules = listing.catalog.modules
-    module = known or next((one for one in modules if _holds(one, relative)), None)
+    module = next((one for one in modules if _holds(one, relative)), None)
     function = _function(module.name if module is not None else own.module)
     named = [one for one in modules if _function(one.name) == function]
     place = _place(listing, named, module, own, relative)
@@ -88,6 +81,10 @@ def _family(
 def _root(path: Path) -> Path:
     root = path.parent
     if root.parent.name == "shardy":
+        return root.parent.parent
+    # XLA may put each process's files of a module into a directory of their own; what is beside them stays above.
+    process = process_group(f"{root.parent.name}/{root.name}")
+    if process is not None and process[1] == canonical(parse_path(path.name).module):
         return root.parent.parent
     return root.parent if read_folder(root.name).id is not None else root
 

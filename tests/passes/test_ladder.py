@@ -140,3 +140,14 @@ def test_the_ladder_in_words(dump: Path, capsys: pytest.CaptureFixture[str]) -> 
     text = capsys.readouterr().out
     assert text.index("ladder") < text.index("jax_000009_climb.jaxpr.txt:9") < text.index("module.mlir:")
     assert f"> after     {AFTER}:" in text
+
+
+def test_files_of_a_process_in_a_directory_of_their_own(
+    dump: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inside = dump / "jit_climb" / "host_123"
+    inside.mkdir(parents=True)
+    for path in sorted(dump.glob(f"{STEM}.*")):
+        path.rename(inside / path.name)
+    rungs = climb(capsys, inside / AFTER, "wrapped_tanh")
+    assert [rung["rung"] for rung in rungs] == ["jaxpr", "stablehlo", "before", "after", "kernel"]
