@@ -154,9 +154,10 @@ class GraphScreen(TaskPanel):
         """The drawing, moved so that the cursor can be seen."""
         drawing, at = self.drawing, self.at
         if drawing is None or at is None:
-            return (
-                [] if self.work is None or self.work.problem is not None else [row(Span(" drawing", "busy"))]
-            )
+            if self.work is None or self.work.problem is not None:
+                return []
+            words = "stopped; b draws what was drawn before" if self.work.done else "drawing"
+            return [row(Span(f" {words}", "busy"))]
         place = drawing.places[at]
         self._left = max(0, min(self._left, place.column - _MARGIN))
         if place.column + place.width + _MARGIN > self._left + width:
