@@ -238,7 +238,7 @@ def between(wiring: Wiring, key: Key, end: Key, most: int = MOST) -> Graph:
             continue
         after = _reach(following, first)
         order = sorted(after, key=lambda one: (after[one] + before[one], after[one]))
-        graph = _graph(wiring, set(order[:most]), focus, len(order) > most)
+        graph = _graph(wiring, {first, last, *order[:most]}, focus, len(order) > most)
         return Graph(graph.nodes, graph.edges, focus, graph.cut, _count(after, following, first, last), goal)
     message = f"%{visible(key[1])} and %{visible(end[1])}"
     hint = "a while loop's body is joined to the loop by its parameter and root: look at these"

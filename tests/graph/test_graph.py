@@ -238,6 +238,17 @@ def test_a_graph_holds_no_more_than_it_may():
     assert graph.nodes["e", "n0"].hidden_users == count - 1 - (len(graph.nodes) - 1)
 
 
+@pytest.mark.parametrize(("start", "end"), [("n0", "n299"), ("n299", "n0")])
+def test_both_ends_of_a_very_long_way_are_there(start: str, end: str):
+    module = chain([(number, number + 1) for number in range(299)], 300)
+    graph = between(Wiring(module), ("e", start), ("e", end))
+    assert graph.cut
+    assert graph.paths == 1
+    assert graph.focus in graph.nodes
+    assert graph.end in graph.nodes
+    assert set(draw(graph).places) == set(graph.nodes)
+
+
 @given(st.text(max_size=200))
 @settings(max_examples=60, deadline=None)
 def test_any_text_is_drawn_or_refused(text: str):
