@@ -88,8 +88,10 @@ def test_stops_are_kept_by_the_name_of_the_module(tmp_path):
     other = replace(want, place=Place("g", ModuleKey("", 44, "jit_step"), "after"))
     assert again.of(other) == (TAGS, StopSpec("opcode", "dot"))
     assert WantedStops(tmp_path / "elsewhere").of(other) == (TAGS,)
-    again.everywhere = StopSpec("first", "nan")
-    assert again.of(other)[-1] == StopSpec("first", "nan")
+    again.hold_everywhere(other, StopSpec("first", "nan", detail="mask"))
+    assert again.of(other)[-1] == StopSpec("first", "nan", detail="mask")
+    elsewhere = replace(want, place=Place("h", ModuleKey("", 7, "jit_eval"), "before"))
+    assert again.of(elsewhere) == (TAGS, StopSpec("first", "nan"))
     again.met(other, (TAGS,))
     assert again.own(other) == (TAGS, StopSpec("opcode", "dot"))
 
