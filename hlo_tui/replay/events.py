@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hlo_tui.replay.activestops import ActiveStops
-from hlo_tui.replay.finite import flags_of
+from hlo_tui.replay.fate import follow
+from hlo_tui.replay.finite import counts, counts_at, flags_of
 from hlo_tui.replay.frames import Frame
 from hlo_tui.replay.program import APPLIED, CONTROL_FLOW, trip_count
 from hlo_tui.replay.stops import LOG, source_of
@@ -51,7 +52,7 @@ class Events:
         if kind == "stop":
             event["watches"] = [self._watched(spot, not_run, *place) for place in debugger.watches]
             if stops.origin(spot):
-                event["nonfinite"] = self._nonfinite(spot, value)
+                event["nonfinite"] = self._nonfinite(spot, value, stops)
         if debugger.topology.devices > 1 and not not_run:
             event["partitions"] = [summarize(value, part) for part in range(debugger.topology.devices)]
         return event
@@ -96,13 +97,37 @@ class Events:
             reached = frame.site
         return found
 
-    def _nonfinite(self, spot: Spot, value: Any) -> Json:
-        """What is known of a value that is not finite: its cause, and whether it reaches an output."""
-        if spot.frame.computation.ops[spot.index].opcode == "parameter":
+    def _nonfinite(self, spot: Spot, value: Any, stops: ActiveStops) -> Json:
+        """What is known of a value in which a NaN or an infinity begins: its cause and what becomes of it.
+
+        `begins` counts the elements that begin here, `out_of_infinity` says whether a NaN among them is made of one,
+        `operands` what those operands hold that are not finite, `outputs`
+        the elements of it that each output holds at the end; `masked_by` is the first instruction that has none of it
+        (see `fate.follow`).
+        """
+        frame, index = spot.frame, spot.index
+        op = frame.computation.ops[index]
+        if op.opcode == "parameter":
             cause = "the inputs"
         else:
             cause = "made inputs" if self._debugger.inputs.kind in ("made", "zeros") else "computed"
-        return {"cause": cause, "reaches_output": self._reaches_output(spot, value)}
+        fresh = stops.origins.fresh(frame, index)
+        given = {
+            frame.computation.ops[operand].name: counts(self._debugger.evaluator.value(frame, operand))
+            for operand in op.operands
+        }
+        fate = follow(self._debugger.evaluator, frame, index, fresh)
+        reaches = bool(fate and fate.outputs) or self._reaches_output(spot, value)
+        outputs = fate.outputs if fate is not None else ()
+        return {
+            "cause": cause,
+            "reaches_output": reaches,
+            "begins": counts_at(value, fresh),
+            "out_of_infinity": stops.origins.out_of_infinity(frame, index, fresh),
+            "operands": [{"instruction": name, **held} for name, held in given.items() if any(held.values())],
+            "outputs": [{"output": number, "nan": nan, "inf": inf} for number, nan, inf in outputs],
+            "masked_by": (fate.masked_by or None) if fate is not None else None,
+        }
 
     def _reaches_output(self, spot: Spot, value: Any) -> bool:
         """Whether an output that is not finite depends on the elements of a value that are not.

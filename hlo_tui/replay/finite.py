@@ -71,6 +71,29 @@ def flags_of(value: Any) -> Flags:
     return Flags(nan, inf)
 
 
+def counts(value: Any) -> dict[str, int]:
+    """How many elements of a value are NaN ("nan") and infinite ("inf")."""
+    arrays = [array for array in map(floats_of, leaves(value)) if array is not None]
+    return {
+        "nan": sum(int(np.isnan(array).sum()) for array in arrays),
+        "inf": sum(int(np.isinf(array).sum()) for array in arrays),
+    }
+
+
+def counts_at(value: Any, masks: list[Any]) -> dict[str, int]:
+    """How many elements under the masks, one for each array, are "NaN", "inf" and "-inf" (complex: "inf")."""
+    found = {"NaN": 0, "inf": 0, "-inf": 0}
+    for leaf, mask in zip(leaves(value), masks, strict=True):
+        array = floats_of(leaf)
+        if array is None or mask is None:
+            continue
+        found["NaN"] += int((np.isnan(array) & mask).sum())
+        low = np.isneginf(array) & mask if array.dtype.kind == "f" else np.zeros(array.shape, bool)
+        found["-inf"] += int(low.sum())
+        found["inf"] += int((np.isinf(array) & mask & ~low).sum())
+    return found
+
+
 class Origins:
     """Finds origins, with the flags of each value computed once."""
 
@@ -94,34 +117,72 @@ class Origins:
         here = self.flags(frame, index)
         if not here.any():
             return False
+        new_nan, new_inf = self._new(frame, index, here)
+        return (new_nan and which != "inf") or (new_inf and which != "nan")
+
+    def _new(self, frame: Frame, index: int, here: Flags) -> Flags:
         op = frame.computation.ops[index]
         given = [self.flags(frame, operand) for operand in op.operands]
         if op.opcode == "fusion":
-            return self._only_compiled(frame, index, here)
+            return here if self._only_compiled(frame, index, here) else FINITE
         if op.opcode in ELEMENTWISE and any(flags.any() for flags in given):
-            new_nan, new_inf = self._new_elements(frame, op)
-        else:
-            new_nan = here.nan and not any(flags.nan for flags in given)
-            new_inf = here.inf and not any(flags.any() for flags in given)
-        return (new_nan and which != "inf") or (new_inf and which != "nan")
+            nan, inf = zip(*self._new_elements(frame, op), strict=True)
+            return Flags(any(bool(mask.any()) for mask in nan), any(bool(mask.any()) for mask in inf))
+        new_nan = here.nan and not any(flags.nan for flags in given)
+        return Flags(new_nan, here.inf and not any(flags.any() for flags in given))
 
-    def _new_elements(self, frame: Frame, op: Op) -> tuple[bool, bool]:
-        """Whether a NaN, an infinity stands where no operand has one at the same place."""
+    def fresh(self, frame: Frame, index: int) -> list[Any]:
+        """Where in each array of a value that is not finite one begins; None for arrays without floats."""
+        op = frame.computation.ops[index]
+        if op.opcode in ELEMENTWISE:
+            return [nan | inf for nan, inf in self._new_elements(frame, op)]
+        arrays = [floats_of(leaf) for leaf in leaves(self._evaluator.value(frame, index))]
+        new = self._new(frame, index, self.flags(frame, index))
+        return [
+            None
+            if array is None
+            else (np.isnan(array) if new.nan else False) | (np.isinf(array) if new.inf else False)
+            for array in arrays
+        ]
+
+    def out_of_infinity(self, frame: Frame, index: int, fresh: list[Any]) -> bool:
+        """Whether a NaN that begins here, as `fresh` says where, is made of an infinity among the operands."""
+        op = frame.computation.ops[index]
+        value = [floats_of(leaf) for leaf in leaves(self._evaluator.value(frame, index))]
+        nan = [
+            np.isnan(leaf) & mask if leaf is not None else np.zeros((), bool)
+            for leaf, mask in zip(value, fresh, strict=True)
+        ]
+        if not any(mask.any() for mask in nan):
+            return False
+        if op.opcode not in ELEMENTWISE:
+            return any(self.flags(frame, operand).inf for operand in op.operands)
+        for operand in op.operands:
+            given = leaves(self._evaluator.value(frame, operand))
+            for part, mask in enumerate(nan):
+                array = floats_of(given[part % len(given)]) if given else None
+                if array is not None and bool((np.isinf(array) & mask).any()):
+                    return True
+        return False
+
+    def _new_elements(self, frame: Frame, op: Op) -> list[tuple[Any, Any]]:
+        """For each array of the value, where a NaN, an infinity stands and no operand has one at the same place."""
         value = leaves(self._evaluator.value(frame, op.index))
         operands = [leaves(self._evaluator.value(frame, operand)) for operand in op.operands]
-        new_nan = new_inf = False
+        found = []
         for part, leaf in enumerate(value):
             array = floats_of(leaf)
             if array is None:
+                found.append((np.zeros(np.shape(leaf), bool), np.zeros(np.shape(leaf), bool)))
                 continue
             nan, inf = np.isnan(array), np.isinf(array)
             for operand in operands:
-                given = floats_of(operand[part % len(operand)])
+                given = floats_of(operand[part % len(operand)]) if operand else None
                 if given is not None:
                     nan = nan & ~np.isnan(given)
                     inf = inf & np.isfinite(given)
-            new_nan, new_inf = new_nan or bool(nan.any()), new_inf or bool(inf.any())
-        return new_nan, new_inf
+            found.append((nan, inf))
+        return found
 
     def _only_compiled(self, frame: Frame, index: int, here: Flags) -> bool:
         child = self._evaluator.runs.first_child(frame, index)

@@ -9,6 +9,7 @@ from typing import Any
 
 from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.hlo.visible import visible
+from hlo_tui.replay.originwords import begin_words, fate_words, operand_words
 from hlo_tui.replay.reproducer import Crash, export
 from hlo_tui.replay.session import Options, Session, State, Stop
 from hlo_tui.replay.stopspec import INSIDE_FUSIONS, TAGS, StopSpec, left_out_words
@@ -199,9 +200,10 @@ def _stop_words(event: Json) -> list[str]:
         lines.insert(1, f"  {event['source']}")
     if "nonfinite" in event:
         found = event["nonfinite"]
-        reach = "reaches an output" if found["reaches_output"] else "is masked: no output depends on it"
         where = "begins here" if found["cause"] == "computed" else f"begins here, from {found['cause']}"
-        lines.append(f"  it {where}, and {reach}")
+        lines.append(f"  {begin_words(found) or 'it'} {where}; it {fate_words(found)}")
+        if found["cause"] != "the inputs":
+            lines.append(f"  {operand_words(found)}")
     return lines + _left_out(event)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo_tui.dump.words import count_text
 from hlo_tui.hlo.visible import visible
+from hlo_tui.replay.originwords import begin_words, fate_words, operand_words
 from hlo_tui.replay.stopspec import left_out_words
 from hlo_tui.ui.glyphs import BAD
 from hlo_tui.ui.rows import Row, Span, row, wrap
@@ -43,14 +44,13 @@ def origin_rows(event: Json, inputs: str, width: int) -> Iterator[Row]:
     if found is None:
         return
     source = visible(str(event.get("source") or ""))
-    reaches = (
-        Span("an output depends on it", "bad")
-        if found.get("reaches_output")
-        else Span("no output depends on it: it is masked", "good")
-    )
+    fate = Span(visible(fate_words(found)), "bad" if found.get("reaches_output") else "good")
     right = (Span(source.rsplit("/", 1)[-1], "place"),) if source else ()
-    yield Row((Span(f" {BAD} {_kind(event)} begins here; ", "nan"), reaches), right)
-    yield from wrap(_cause(str(found.get("cause")), inputs), width, "text", "   ")
+    begins = begin_words(found) or _kind(event)
+    head = Span(f" {BAD} {begins} begin{'' if ' and ' in begins else 's'} here; ", "nan")
+    yield Row((head,), right)
+    yield from wrap(f"it {fate.text}", width, fate.role, "   ")
+    yield from wrap(visible(_cause(found, inputs)), width, "text", "   ")
 
 
 def left_out_rows(event: Json, width: int) -> Iterator[Row]:
@@ -67,16 +67,18 @@ def _kind(event: Json) -> str:
     return "NaN and infinity" if nan and inf else "NaN" if nan else "infinity" if inf else "it"
 
 
-def _cause(cause: str, inputs: str) -> str:
+def _cause(found: Json, inputs: str) -> str:
+    cause = found.get("cause")
     if cause == "the inputs":
         made = inputs not in ("snapshot", "npz")
         return "it is in the inputs" + (", and these are made up: I chooses others" if made else " already")
+    words = operand_words(found)
     if cause == "made inputs":
         return (
-            "its operands are finite, but the inputs are made up: it may be their doing. "
+            f"{words}, but the inputs are made up: it may be their doing. "
             "I chooses others: of a domain, recorded, from a file"
         )
-    return f"its operands are finite, and the inputs are real ({visible(inputs)}): the operation makes it"
+    return f"{words}, and the inputs are real ({inputs}): the operation makes it"
 
 
 def change_rows(event: Json) -> Iterator[Row]:

@@ -7,6 +7,7 @@ import pytest
 
 from hlo_tui.replay.finite import Flags, flags_of
 from hlo_tui.replay.headless import Replay, words
+from hlo_tui.replay.originwords import fate_words, operand_words
 from hlo_tui.replay.state import Options
 from hlo_tui.replay.stopspec import parse_spec
 from tests.corpus import corpus_dir
@@ -31,14 +32,24 @@ class TestOrigins:
         assert end["outputs"][0]["nan"] == 0
         if stage == STAGES[0] or grain == "body":
             assert opcodes(masked, stops) == ["log"]
-            assert stops[0]["nonfinite"] == {"cause": "computed", "reaches_output": False}
+            assert stops[0]["nonfinite"]["cause"] == "computed"
+            assert stops[0]["nonfinite"]["reaches_output"] is False
+            assert stops[0]["nonfinite"]["outputs"] == []
+            if stage == STAGES[0]:
+                taken = masked.program.entry.ops[
+                    masked.program.entry.by_name[stops[0]["nonfinite"]["masked_by"]]
+                ]
+                assert taken.opcode in ("select", "call")
         else:
             # It begins and is masked inside one fusion, whose value is finite.
             assert stops == []
         reaching = debug(program_file("reaching", stage), grain, stops=("first:nan",))
         *stops, end = forward(reaching)
         assert len(stops) == 1
-        assert stops[0]["nonfinite"] == {"cause": "computed", "reaches_output": True}
+        assert stops[0]["nonfinite"]["cause"] == "computed"
+        assert stops[0]["nonfinite"]["reaches_output"] is True
+        assert stops[0]["nonfinite"]["outputs"] == [{"output": 0, "nan": 1, "inf": 0}]
+        assert stops[0]["nonfinite"]["out_of_infinity"] is True
         assert stops[0]["source"].startswith("programs.py:")
         assert end["outputs"][0]["nan"] == 1
 
@@ -83,7 +94,8 @@ def test_a_nan_that_comes_in_with_the_inputs(debug: Open, tmp_path: pytest.TempP
     path = tmp_path / "in.npz"  # type: ignore[operator]
     np.savez(path, arg0=np.array([1, np.nan, 2], np.float32))
     *stops, _ = forward(debug(program_file("reaching"), inputs=str(path), stops=("first:nan",)))
-    assert stops[0]["nonfinite"] == {"cause": "the inputs", "reaches_output": True}
+    assert stops[0]["nonfinite"]["cause"] == "the inputs"
+    assert stops[0]["nonfinite"]["reaches_output"] is True
 
 
 def test_a_pattern_leaves_operations_out_and_what_it_passed_over_is_said(debug: Open) -> None:
@@ -170,3 +182,51 @@ class TestBrokenPrograms:
         first = debug(path, stops=("first:nonfinite",)).move("continue")
         assert first["source"].endswith(f"p04_nan.py:{line}")
         assert first["nonfinite"]["reaches_output"] is True
+
+    @pytest.mark.parametrize(
+        ("module", "said"),
+        [
+            (
+                "naive_softmax_xent",
+                {
+                    "exp.1": "its operands are finite",
+                    "div.8": "NaN out of infinities in its operands: %exp.1 (19 inf), %div.7 (64 inf)",
+                    "log.1": "NaN came in with %div.8 (19 NaN); -inf begins here at other elements",
+                },
+            ),
+            (
+                "masked_rows",
+                {"sub.7": "NaN out of infinities in its operands: %jit__where_.1 (10 inf), %sub.6 (4 inf)"},
+            ),
+            (
+                "where_grad",
+                {
+                    "sqrt.1": "its operands are finite",
+                    "div.1": "NaN came in with %sqrt.1 (1 NaN); inf begins here at other elements",
+                    "mul.1": "NaN came in with %div.1 (1 NaN, 1 inf); NaN begins here at other elements, "
+                    "out of infinities",
+                },
+            ),
+        ],
+    )
+    def test_what_the_operands_hold_is_said(self, debug: Open, module: str, said: dict[str, str]) -> None:
+        """The counts are those of numpy on the recorded inputs: 4 x 16 logits, 19 of them above log of the largest."""
+        directory = corpus_dir() / "dumps" / "jax0102-p04_nan-snapshots_all"
+        (path,) = directory.glob(f"*.jit_{module}.before_optimizations.txt")
+        *stops, _ = forward(debug(path, stops=("first:nonfinite",)))
+        assert {stop["instruction"]: operand_words(stop["nonfinite"]) for stop in stops} == said
+
+    def test_elements_are_followed_to_the_output_one_by_one(self, debug: Open) -> None:
+        """The gradient of x = 0, 1, -1, 4: one output is NaN by 0 * inf, one by the root of -1."""
+        directory = corpus_dir() / "dumps" / "jax0102-p04_nan-snapshots_all"
+        (path,) = directory.glob("*.jit_where_grad.before_optimizations.txt")
+        *stops, end = forward(debug(path, stops=("first:nonfinite",)))
+        assert [stop["nonfinite"]["outputs"] for stop in stops] == [[{"output": 0, "nan": 1, "inf": 0}]] * 3
+        assert end["outputs"][0]["nan"] == 2
+
+
+def test_what_becomes_of_it_is_said() -> None:
+    reached = {"reaches_output": True, "outputs": [{"output": 1, "nan": 3, "inf": 0}]}
+    assert fate_words(reached) == "reaches output 1 (3 NaN of it there at the end)"
+    assert "%select.1 has none" in fate_words({"reaches_output": False, "masked_by": "select.1"})
+    assert "no output depends on it" in fate_words({"reaches_output": False})

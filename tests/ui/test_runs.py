@@ -64,7 +64,7 @@ async def test_each_run_has_its_mark_the_first_bad_one_is_found_and_new_ones_com
         await app.until(lambda: app.app.desk.replays.state.start is not None, "a replay")
         assert app.app.desk.replays.state.start["inputs_file"].endswith("snapshot.-3.pb")
         await app.press("exclamation_mark", "enter")
-        await app.sees("begins here", "an output depends on it")
+        await app.sees("begins here", "it reaches output 0")
         await app.press("X")
         await app.sees("5 recorded runs", "the replay runs on it")
 
