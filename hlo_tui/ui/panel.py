@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from hlo_tui.errors import HloTuiError
+from hlo_tui.hlo.visible import visible
 from hlo_tui.ui.bars import Bar, footer, rule
 from hlo_tui.ui.commands import BY_ID, COMMANDS
 from hlo_tui.ui.popups import Popup, Prompt, panel_help
@@ -197,7 +198,7 @@ class Panel(ModalScreen[None]):
 
     def say_error(self, error: HloTuiError) -> None:
         """Say what went wrong."""
-        self.notice = words_of(error)
+        self.notice = visible(words_of(error))
 
     def show(self) -> None:
         """Show everything as it is now."""
