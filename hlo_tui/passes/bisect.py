@@ -78,7 +78,7 @@ class Verdict:
         judged: the stages that were run.
         replays: how many runs that took.
         not_checked: what the verdict does not cover.
-        inputs: kind, file and seed of the inputs, and what keeps them from being the job's.
+        inputs: kind, file and seed of the inputs, what keeps them from being the job's, and what was asked for.
         tolerance: that was used.
         engine: the versions of jax and jaxlib.
         stopped: whether it was interrupted before it came to an end.
@@ -232,6 +232,7 @@ class Bisection:
     def _take_inputs(self, answer: Json) -> None:
         found = self.verdict
         found.inputs = {name: answer[name] for name in ("inputs", "inputs_file", "seed", "reasons")}
+        found.inputs["asked"] = self._options.inputs
         found.engine = answer["engine"]
         given = self._options.tolerance
         found.tolerance = answer["coarseness"] if given is None else given

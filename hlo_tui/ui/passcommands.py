@@ -83,6 +83,7 @@ PASSES = (
     *_panel(
         "values", VALUES,
         ("all", ("a",), "all", "all", "Show those that agree too, or only those that differ."),
+        ("inputs", ("i",), "inputs", "inputs", "Run both again on other inputs."),
     ),
     *_common("life", LIFE, ("o",)),
     *_panel(
@@ -96,6 +97,10 @@ PASSES = (
         ("diff", ("d",), "what the pass changed", "difference", "Show all that the guilty pass changed."),
     ),
     *_common("bisect", BISECT, ("P",)),
+    *_panel(
+        "recompiles", RECOMPILES,
+        ("diff", ("d",), "difference", "diff", "Show what differs from the compilation before."),
+    ),
     *_common("recompiles", RECOMPILES),
     *_common("costs", COSTS),
     *_panel("dumps", DUMPS, ("all", ("a",), "all", "all", "Show equal ones too, or only those that differ.")),

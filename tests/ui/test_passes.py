@@ -295,6 +295,14 @@ async def test_settings_of_a_search_are_typed_and_checked(inverse):
         await choose(app, "all kinds with several seeds")
         await app.press("enter")
         await app.sees("the pass algsimp")
+        await app.press("d")
+        await app.sees("b  0006")
+        await app.press("v")
+        await app.sees("inputs: large", "1 differ", "element")
+        await app.press("i", "ctrl+a", "ctrl+k")
+        await app.type("zeros")
+        await app.press("enter")
+        await app.sees("inputs: zeros", "all that ran agrees")
 
 
 async def test_recompiles_and_costs_of_the_whole_dump(tmp_path):
@@ -305,6 +313,9 @@ async def test_recompiles_and_costs_of_the_whole_dump(tmp_path):
         await done(app)
         await app.sees("jit_again", "×4", "#24")
         await choose(app, "#24")
+        await app.press("d")
+        await app.sees("a  jit_again #22", "b  jit_again #24", "changed")
+        await app.press("q")
         await app.press("enter")
         await app.until(lambda: app.app.desk.wanted.place.module.id == 24, "the module is open")
         app.app.action_command("costs")

@@ -24,6 +24,7 @@ from hlo_tui.ui.panel import keys_of
 from hlo_tui.ui.passes.bisectrows import Asked, Progress, Setting, Start, build
 from hlo_tui.ui.passes.diff import diff_stages
 from hlo_tui.ui.passes.diffrows import Compared, Spot
+from hlo_tui.ui.passes.inputs import HINT, parse_inputs
 from hlo_tui.ui.passes.screen import TaskPanel
 from hlo_tui.ui.passes.subject import At, Subject, go, stage_words
 from hlo_tui.ui.rows import Row
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from hlo_tui.ui.tasks import Task
 
 _HINTS = {
-    "inputs": "auto (a snapshot's, else made), any, made, large, a .npz, .npy or snapshot file; then a seed",
+    "inputs": f"any, {HINT}",
     "output": "the number of the output to look at, from 0; nothing for all of them",
     "tolerance": "how far off an element may be, absolute and relative, such as 1e-3; nothing for the types' own",
     "measure": "another dump whose first stage is the measure; nothing for this one's own",
@@ -107,12 +108,8 @@ class BisectScreen(TaskPanel):
         """Take a setting."""
         name = purpose.removeprefix("bisect_")
         if name == "inputs":
-            inputs, _, seed = text.partition(" ")
-            if seed and not seed.strip().isdecimal():
-                raise HloTuiError("Not a seed", seed, "Give a number after the inputs.")
-            self._options = replace(
-                self._options, inputs=inputs or "auto", seed=int(seed) if seed else self._options.seed
-            )
+            inputs, seed = parse_inputs(text, self._options.seed)
+            self._options = replace(self._options, inputs=inputs, seed=seed)
         elif name == "output":
             if text and not text.isdecimal():
                 raise HloTuiError("Not an output", text, "Outputs are numbered from 0.")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
 
-from hlo_tui.dump.listing import Listing, load, short_name
+from hlo_tui.dump.listing import load, short_name
 from hlo_tui.dump.modules import Module
 from hlo_tui.dump.words import count_text, size_text
+from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
 from hlo_tui.passes.costs import Costs, ModuleCost, PassCost, costs
 from hlo_tui.passes.recompiles import FINISHED, Compilation, Function, functions, words_of
@@ -17,6 +19,8 @@ from hlo_tui.passes.stages import readable_stages
 from hlo_tui.passes.times import FILE_TIMES
 from hlo_tui.ui.glyphs import BARS, FOLDED, OPEN, TIMES
 from hlo_tui.ui.panel import keys_of
+from hlo_tui.ui.passes.diff import DiffScreen
+from hlo_tui.ui.passes.dumps import side_of_dump
 from hlo_tui.ui.passes.screen import TaskPanel
 from hlo_tui.ui.passes.subject import leave_for
 from hlo_tui.ui.rows import Row, Span, row, wrap
@@ -181,10 +185,11 @@ class RecompilesScreen(_DumpPanel):
 
         def job(task: Task) -> None:
             task.go_on("looking through the dump")
-            listing: Listing = load(root)
+            listing = load(root)
+            task.add(listing)
             for function in functions(listing):
                 task.add(function)
-                task.go_on(f"{count_text(len(task.found), 'function')} so far")
+                task.go_on(f"{count_text(len(task.found) - 1, 'function')} so far")
 
         return self.owner.tasks.start("recompiles", self._sign, job)
 
@@ -192,7 +197,7 @@ class RecompilesScreen(_DumpPanel):
         """The rows."""
         if self.work is None:
             return ()
-        return recompile_rows(tuple(self.work.found), self._folded, self.work.done, width)
+        return recompile_rows(tuple(self.work.found[1:]), self._folded, self.work.done, width)
 
     def chosen(self, key: object) -> None:
         """Show the module, or fold the function."""
@@ -205,3 +210,24 @@ class RecompilesScreen(_DumpPanel):
         """Fold a function, or open it."""
         if isinstance(key, str) and (key in self._folded) == (way > 0):
             self._folded ^= {key}
+
+    def do(self, identity: str) -> None:
+        """Carry out a command."""
+        if identity == "recompiles_diff":
+            self._diff()
+        else:
+            super().do(identity)
+
+    def _diff(self) -> None:
+        """What differs between the programs of a compilation and of the one before it."""
+        listing = self.work.found[0] if self.work is not None and self.work.found else None
+        for function in self.work.found[1:] if self.work is not None else ():
+            for before, one in pairwise(function.compilations):
+                if listing is not None and one.module.key == self.rows.key:
+                    a, b = (
+                        side_of_dump(listing, readable_stages(of.module)[0], module_title(of.module))
+                        for of in (before, one)
+                    )
+                    self.owner.push_screen(DiffScreen(self.owner, a, b))
+                    return
+        raise HloTuiError("There is no compilation before this one")

@@ -109,8 +109,8 @@ class DumpsScreen(TaskPanel):
         dumps = self._dumps
         if isinstance(key, int) and dumps is not None and self.work is not None:
             one: Compared = self.work.found[1 + key]
-            a = _side(dumps.a, one.a, module_title(one.pair.a))
-            b = _side(dumps.b, one.b, module_title(one.pair.b))
+            a = side_of_dump(dumps.a, one.a, module_title(one.pair.a))
+            b = side_of_dump(dumps.b, one.b, module_title(one.pair.b))
             self.owner.push_screen(DiffScreen(self.owner, a, b))
 
     def do(self, identity: str) -> None:
@@ -121,7 +121,8 @@ class DumpsScreen(TaskPanel):
             super().do(identity)
 
 
-def _side(listing: Listing, stage: Stage, title: str) -> Side:
+def side_of_dump(listing: Listing, stage: Stage, title: str) -> Side:
+    """A stage of any dump as one side of a comparison."""
     path = path_of(listing, stage.main)
     words = f"{stage_name(stage)} of {listing.root}"
     member = stage.main.path if listing.log else None

@@ -15,6 +15,7 @@ from hlo_tui.passes.engine import Engine
 from hlo_tui.passes.links import SAME
 from hlo_tui.ui.glyphs import BAD, DOT, FOLDED, OPEN, RAN, UNKNOWN
 from hlo_tui.ui.panel import keys_of
+from hlo_tui.ui.passes.inputs import HINT, parse_inputs
 from hlo_tui.ui.passes.screen import TaskPanel
 from hlo_tui.ui.passes.subject import leave_for
 from hlo_tui.ui.rows import Row, Span, row, wrap
@@ -122,27 +123,31 @@ class ValuesScreen(TaskPanel):
         super().__init__(app, f"Values: {a.title}  and  {b.title}")
         self._sides = a, b
         self._view = ValuesView()
+        self._inputs, self._seed = _inputs(app)
 
     def start(self) -> Task:
-        """Run both on the inputs that a replay of this directory would have."""
+        """Run both on the same inputs."""
         a, b = self._sides
+        inputs, seed = self._inputs, self._seed
         if a.path == b.path:
             raise HloTuiError("Both are in one file", "", "Write them into files of their own to run them.")
 
         def job(task: Task) -> None:
-            task.say("running both, an operation at a time")
+            task.go_on(f"running both on inputs {inputs}, an operation at a time")
             engine = Engine(task.say)
             task.on_stop = engine.interrupt
-            for one in compare_values(a.path, b.path, engine=engine):
+            for one in compare_values(a.path, b.path, inputs, seed, engine):
                 task.add(one)
 
-        return self.owner.tasks.start("values", (a.key, b.key), job)
+        return self.owner.tasks.start("values", (a.key, b.key, inputs, seed), job)
 
     def lines(self, width: int) -> Sequence[Row]:
         """The rows."""
         if self.work is None or (not self.work.done and not self.work.found):
             return [row(), row(Span("  both are being run on the same inputs", "muted"))]
-        return build(self.work.found, self._view, width) if self.work.found else ()
+        words = f" inputs: {self._inputs}" + (f", seed {self._seed}" if self._seed else "")
+        head = row(Span(visible(words), "muted"))
+        return [head, *build(self.work.found, self._view, width)] if self.work.found else ()
 
     def chosen(self, key: object) -> None:
         """Show both values, or go to the instruction."""
@@ -158,9 +163,27 @@ class ValuesScreen(TaskPanel):
         if isinstance(key, int) and (key in self._view.opened) != (way > 0):
             self._view = replace(self._view, opened=self._view.opened ^ {key})
 
+    def answered(self, purpose: str, text: str) -> None:
+        """Run both again on other inputs."""
+        if purpose == "values_inputs" and text:
+            self._inputs, self._seed = parse_inputs(text, self._seed)
+            self._view = ValuesView(all=self._view.all)
+            self.work = self.start()
+
     def do(self, identity: str) -> None:
         """Carry out a command."""
         if identity == "values_all":
             self._view = replace(self._view, all=not self._view.all)
+        elif identity == "values_inputs":
+            self.ask("values_inputs", HINT, self._inputs)
         else:
             super().do(identity)
+
+
+def _inputs(app: BaseApp) -> tuple[str, int]:
+    """Those that the last search for a bad pass was made on, else those that a replay begins with."""
+    search = app.tasks.get("bisect")
+    verdict = search.found[-1].verdict if search is not None and search.found else None
+    if verdict is not None and verdict.inputs:
+        return str(verdict.inputs["asked"]), int(verdict.inputs["seed"] or 0)
+    return app.replay_options.inputs, app.replay_options.seed
