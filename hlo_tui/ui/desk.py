@@ -244,8 +244,11 @@ class Desk:
         """Keep whether a replay has met a NaN or infinity, or came to its end without; whether that is news."""
         from hlo_tui.ui.marks import health
 
-        key, found = want.place.module, health(state)
-        if key is None or not found or self.tree.health.get(key) in (found, BAD):
+        key = want.place.module
+        if key is None or state.status == "busy" or self.tree.health.get(key) == BAD:
+            return False
+        found = health(state)
+        if found in ("", self.tree.health.get(key)):
             return False
         self.mark_health(key, found)
         return True

@@ -89,7 +89,10 @@ def _parts(summary: Json) -> Iterable[object]:
 
 def health(state: State) -> str:
     """The sign of what a replay has met so far: a NaN or infinity; nothing of the kind up to the end; not known."""
-    seen = [stop.summary for stop in state.history] + [stop.summary for stop in state.log]
+    # What was met before has been looked at when the replay stood there; at the end all of it is, once more.
+    met = (*state.history, *state.log) if state.end is not None else (*state.history[-1:], *state.log[-1:])
+    here = (state.current,) if state.current is not None else ()
+    seen = [stop.summary for stop in (*met, *here)]
     outputs = (state.end or {}).get("outputs") or []
     signs = {value_sign(summary) for summary in (*seen, *outputs)}
     if glyphs.BAD in signs:
