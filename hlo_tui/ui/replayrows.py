@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -38,7 +39,7 @@ from hlo_tui.ui.valuerows import (
 _STDERR = 4
 # What the engine says in its hint where it refused a replay for its memory.
 _MEMORY = "--allow-memory"
-_LOGGED = 200
+_LOGGED = _LISTED = 200
 _TAG = "To stop in each run, tag a value in the program (of an argument, the first operation on it):"
 _TAGGING = (
     "from jax.experimental.xla_metadata import set_xla_metadata",
@@ -279,8 +280,11 @@ def _end(end: Json, width: int) -> Iterator[Row]:
 def _history(state: State) -> Iterator[Row]:
     if not state.history:
         return
-    yield row(Span(f" history, {count_text(len(state.history), 'stop')}; enter goes there", "heading"))
-    for stop in reversed(state.history):
+    shown = _around(state)
+    more = "; H lists all of them" if len(shown) < len(state.history) else ""
+    words = f" history, {count_text(len(state.history), 'stop')}; enter goes there{more}"
+    yield row(Span(words, "heading"))
+    for stop in reversed(shown):
         here = stop.number == state.number
         sign = STANDING if here else " "
         spans = [
@@ -290,6 +294,14 @@ def _history(state: State) -> Iterator[Row]:
             *summary_spans(stop.summary),
         ]
         yield row(*spans, key=Visit(stop.number))
+
+
+def _around(state: State) -> tuple[Stop, ...]:
+    """The stops around where the replay stands, the newest where it stands at none: a panel is no place for all."""
+    history = state.history
+    end = len(history) if state.current is None else bisect_right(history, state.current) + _LISTED // 2
+    end = min(len(history), max(end, _LISTED))
+    return history[max(0, end - _LISTED) : end]
 
 
 def _log(state: State) -> Iterator[Row]:

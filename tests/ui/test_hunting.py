@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from hlo_tui.replay.session import Stop
+from hlo_tui.replay.session import State, Stop
 from hlo_tui.replay.stopspec import TAGS, parse_spec
 from hlo_tui.ui.foundrows import change_rows, origin_rows, partition_words
 from hlo_tui.ui.opened import Want
+from hlo_tui.ui.replayrows import ReplayView, Visit, build
 from hlo_tui.ui.treerows import Place
 from hlo_tui.ui.wantedstops import WantedStops
 from tests.corpus import DATA
@@ -225,3 +226,17 @@ async def test_modules_whose_recorded_result_is_not_finite_are_marked_before_any
         await app.type("jit_masked")
         await app.sees("jit_masked")
         assert "! #24" not in app.text
+
+
+def test_the_panel_shows_the_stops_around_where_the_replay_stands():
+    stops = tuple(replace(STOPS[0], key=(n,), number=n + 1) for n in range(1000))
+
+    def numbers(current: Stop | None) -> list[int]:
+        state = State(status="standing", at="stop", current=current, history=stops, start=START)
+        keys = (row.key for row in build(ReplayView(state), 100))
+        return [key.number for key in keys if isinstance(key, Visit)]
+
+    assert numbers(stops[-1]) == list(range(1000, 800, -1))
+    assert numbers(stops[0]) == list(range(200, 0, -1))
+    assert numbers(stops[500]) == list(range(601, 401, -1))
+    assert numbers(None) == list(range(1000, 800, -1))
