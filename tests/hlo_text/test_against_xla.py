@@ -78,7 +78,15 @@ def test_our_own_samples(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["public/xla", "public/mi300", "dumps/*-p01_metadata-default", "dumps/*p02*"]
+    "part",
+    [
+        "public/xla",
+        "public/mi300",
+        "dumps/*-p01_metadata-default",
+        "dumps/*p02*",
+        "dumps/tf-*",
+        "dumps/txla-*",
+    ],
 )
 def test_real_files(part: str) -> None:
     root = corpus_dir()

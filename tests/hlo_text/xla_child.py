@@ -26,7 +26,11 @@ def text(shape):
 
 
 def answer(path):
-    module = _hlo.hlo_module_from_text(open(path, "rb").read().decode("utf-8", "surrogateescape"))
+    data = open(path, "rb").read()
+    if path.endswith(".pb"):
+        module = _hlo.HloModule.from_serialized_hlo_module_proto(data)
+    else:
+        module = _hlo.hlo_module_from_text(data.decode("utf-8", "surrogateescape"))
     proto = pb.HloModuleProto.FromString(module.as_serialized_hlo_module_proto())
     computations = []
     for computation in proto.computations:
@@ -58,7 +62,7 @@ class Answer:
 
 
 def ask(paths: list[Path]) -> Iterator[tuple[Path, Answer | None]]:
-    """What XLA reads in each file; None where it refuses the text or dies of it."""
+    """What XLA reads in each file of HLO text, or of a HloModuleProto (.pb); None where it refuses it or dies of it."""
     left = list(paths)
     while left:
         done = subprocess.run(
