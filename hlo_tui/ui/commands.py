@@ -44,8 +44,8 @@ _TEN = (
 )  # fmt: skip
 _THEN = (
     "finish", "to", "moment", "up", "down", "stops", "stop_list", "inputs", "history", "runs", "watch", "grains",
-    "timeline", "memory", "users", "graph", "find_all", "match_next", "stage_previous", "stage_next", "metadata",
-    "follow", "interrupt", "palette", "quit",
+    "timeline", "memory", "users", "graph", "find_all", "match_next", "stage_previous", "stage_next",
+    "ladder_up", "ladder_down", "outline", "metadata", "follow", "interrupt", "palette", "quit",
 )  # fmt: skip
 
 
