@@ -198,7 +198,7 @@ async def test_the_values_of_two_stages_part_where_the_pass_changed_them(inverse
         await app.press("d")
         await app.sees("b  0006")
         await app.press("v")
-        await app.sees("instructions ran in both")
+        await app.sees("1 instruction ran in both")
 
 
 async def test_an_instruction_is_followed_from_its_line_to_its_fusion(tagged):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hlo_tui.dump.words import count_text
@@ -38,6 +38,8 @@ class Compared:
         hidden: kinds of changes that are left out of `shown` and `changes`.
         shown: what differs without those.
         changes: that, alike changes as one.
+        kinds: how many instructions changed in each way, hidden ones too.
+        replaced: what took the place of an instruction that is gone, by computation and name.
     """
 
     a: str
@@ -48,16 +50,17 @@ class Compared:
     hidden: frozenset[str] = frozenset()
     shown: Diff = field(default_factory=Diff)
     changes: tuple[Change, ...] = ()
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    replaced: Mapping[tuple[str, str], Place] = field(default_factory=dict)
 
     def hide(self, hidden: frozenset[str]) -> Compared:
         """The same with other kinds of changes left out; takes time where there are very many."""
         shown = self.diff.without(hidden)
-        return replace(self, hidden=hidden, shown=shown, changes=tuple(fold(shown)))
-
-    @property
-    def kinds(self) -> dict[str, int]:
-        """How many instructions changed in each way, hidden ones too."""
-        return counts(self.diff.modified)
+        replaced = {(one.a.computation, one.a.name): one.b for one in shown.replaced}
+        kinds = counts(self.diff.modified)
+        return replace(
+            self, hidden=hidden, shown=shown, changes=tuple(fold(shown)), kinds=kinds, replaced=replaced
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +119,12 @@ def build(found: Compared, view: DiffView, width: int) -> list[Row]:
         return [*rows, row(), row(Span(f"  {words}{more}", "good"))]
     beside = width >= WIDE if view.beside is None else view.beside
     opened = _is_short(found)
-    replaced = {(one.a.computation, one.a.name): one.b for one in diff.replaced}
     for change in found.changes:
         key = Fold(change.sign, change.text)
         unfolded = opened != (key in view.turned)
         rows.append(_change(change, key, unfolded, width))
         if unfolded:
-            rows += _places(found, change, replaced, view.places(key), beside, width)
+            rows += _places(found, change, found.replaced, view.places(key), beside, width)
             hidden = len(change.places) - view.places(key)
             if hidden > 0:
                 rows.append(
@@ -189,7 +191,7 @@ def _change(change: Change, key: Fold, unfolded: bool, width: int) -> Row:
 def _places(
     found: Compared,
     change: Change,
-    replaced: dict[tuple[str, str], Place],
+    replaced: Mapping[tuple[str, str], Place],
     most: int,
     beside: bool,
     width: int,

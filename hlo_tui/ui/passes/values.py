@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import BindingType
 
+from hlo_tui.dump.words import count_text
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
 from hlo_tui.passes.compare_values import compare_values
@@ -60,7 +61,7 @@ def build(found: Sequence[Json], view: ValuesView, width: int) -> list[Row]:
     """The rows: the first that differs on top, in the order of the run."""
     differing = [at for at, one in enumerate(found) if one["state"] == "differs"]
     unknown = sum(one["state"] in ("unknown", "shapes") for one in found)
-    words = f" {len(found):,} instructions ran in both, {len(differing):,} differ"
+    words = f" {count_text(len(found), 'instruction')} ran in both, {len(differing):,} differ"
     head = row(
         Span(words, "problem" if differing else "good"),
         Span(f"   {unknown:,} not known" if unknown else "", "missing"),
