@@ -225,8 +225,9 @@ class BaseApp(App[None], inherit_bindings=False):
     def close_prompt(self) -> None:
         """Take away what asks for a line of text."""
         for prompt in self.main.query("Prompt"):
-            prompt.remove()
+            # First the focus: with the line away it would go to the list beside it, and its cursor with it.
             self.main.go(self.main.pane)
+            prompt.remove()
 
     def get_system_commands(self, screen: Any) -> Any:  # noqa: ARG002
         """The palette has the registry's commands and no others."""

@@ -10,6 +10,7 @@ import pytest
 from hlo_tui.replay.session import State, Stop
 from hlo_tui.replay.stopspec import TAGS, parse_spec
 from hlo_tui.ui.foundrows import change_rows, origin_rows, partition_words
+from hlo_tui.ui.glyphs import BAD
 from hlo_tui.ui.opened import Want
 from hlo_tui.ui.replayrows import ReplayView, Visit, build
 from hlo_tui.ui.treerows import Place
@@ -135,6 +136,24 @@ def watched(stop: Stop, seen: dict) -> Stop:
     )
 
 
+async def test_a_value_that_carries_a_nan_has_another_sign_than_one_that_was_run(dump):
+    async with driving(dump, (120, 64), make=FakeSession) as app:
+        await app.opened()
+        await app.press("2", "c")
+        stop = replace(STOPS[0], event={**STOPS[0].event, "carriers": [["region_0.4", "tanh.2"]]})
+        FakeSession.made[0].tell(current=stop)
+        marks = app.app.desk
+        await app.until(lambda: BAD in marks.marks.values.values(), "a sign")
+        (line,) = [line for line, sign in marks.marks.values.items() if sign == BAD]
+        assert b"%tanh.2" in app.app.main.code.text.raw(line)
+        assert marks.marks.run_sign(line) == (BAD, "nan")
+        session = FakeSession.made[0]
+        session.tell(current=STOPS[2], history=(STOPS[2],), number=3)
+        await app.sees("! in the list: a NaN or an")
+        await app.press("question_mark", *["pagedown"] * 9)
+        await app.sees("was run on the way here", "a NaN or an infinity in the value")
+
+
 async def test_a_partition_is_chosen(dump):
     async with driving(dump, (120, 44), make=FakeSession) as app:
         await app.opened()
@@ -240,3 +259,16 @@ def test_the_panel_shows_the_stops_around_where_the_replay_stands():
     assert numbers(stops[0]) == list(range(200, 0, -1))
     assert numbers(stops[500]) == list(range(601, 401, -1))
     assert numbers(None) == list(range(1000, 800, -1))
+
+
+async def test_what_is_typed_does_not_scroll_the_panel(dump):
+    async with driving(dump, (120, 34), make=FakeSession) as app:
+        await app.opened()
+        await app.press("2", "c")
+        await app.sees("stop 1 of 1")
+        await app.press("right_parenthesis", "ctrl+u", "2", "enter")
+        await app.sees("stop 2 of 2")
+        await app.press("c")
+        await app.sees("stop 3 of 3", "max over stops")
+        assert app.app.main.replay.key is None
+        assert app.app.main.replay.scroll_offset.y == 0
