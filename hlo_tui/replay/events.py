@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from hlo_tui.replay.activestops import ActiveStops
 from hlo_tui.replay.fate import follow
 from hlo_tui.replay.finite import counts, counts_at, flags_of
-from hlo_tui.replay.frames import Frame
+from hlo_tui.replay.frames import MISSING, Frame
 from hlo_tui.replay.program import APPLIED, CONTROL_FLOW, trip_count
 from hlo_tui.replay.stops import LOG, source_of
+from hlo_tui.replay.trips import counted_trips
 from hlo_tui.replay.values import compare, find_unknown, replaced, summarize
 from hlo_tui.replay.walk import Phase, Position, Spot
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from hlo_tui.replay.debugger import Debugger
 
 Json = dict[str, Any]
+
+# How many instructions a stop names that carry a NaN or an infinity: what a screen can mark.
+MARKED = 2000
 
 
 class Events:
@@ -50,6 +54,7 @@ class Events:
         if not not_run:
             event |= debugger.beside.consequence(frame, index, value)
         if kind == "stop":
+            event["carriers"] = self._carriers(spot)
             event["watches"] = [self._watched(spot, not_run, *place) for place in debugger.watches]
             if stops.origin(spot):
                 event["nonfinite"] = self._nonfinite(spot, value, stops)
@@ -73,6 +78,7 @@ class Events:
             "unknown": sorted({name for _, name in unknown}),
             "supplied": debugger.evaluator.supplies.listed_used(),
             "reasons": [f"{name}: {reason}" for (_, name), reason in sorted(unknown.items())],
+            "carriers": self._carriers(Spot(entry, len(entry.computation))),
             "status": "done" if find_unknown(outputs) is None else "unknown outputs",
             "position": written(end),
             "key": list(end.key()),
@@ -152,6 +158,27 @@ class Events:
             evaluator.changes = before
 
     @staticmethod
+    def _carriers(spot: Spot) -> list[list[str]]:
+        """The instructions (computation, name) on the way to a spot whose value is there and is not finite: `MARKED`
+        at most.
+        """
+        found: list[list[str]] = []
+        end = spot.index
+        for frame in reversed(spot.frame.chain()):
+            computation = frame.computation
+            for index in range(min(end, len(computation))):
+                value = frame.env[index]
+                if value is MISSING:
+                    continue
+                flags = frame.flags.get(index)
+                if flags is None:
+                    flags = frame.flags[index] = flags_of(value)
+                if flags.any():
+                    found.append([computation.name, computation.ops[index].name])
+            end = frame.site
+        return found[:MARKED]
+
+    @staticmethod
     def _why(kind: str, frame: Frame, index: int, stops: ActiveStops) -> Json:
         """The reason of an event in words, what asked for it, and whether that was to be done only once."""
         if kind == "log":
@@ -170,7 +197,10 @@ class Events:
             frame = frame.parent
         assert frame.parent is not None
         loop = self._debugger.evaluator.runs.loop(frame.parent, frame.site)
-        return trip_count(frame.op) if loop.length is None else loop.length
+        if loop.length is not None:
+            return loop.length
+        written = trip_count(frame.op)
+        return counted_trips(frame.op, loop.carries[0]) if written is None else written
 
 
 def written(position: Position) -> Json:

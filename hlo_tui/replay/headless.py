@@ -159,7 +159,7 @@ def _not_finite(summaries: Iterable[Json]) -> bool:
 
 
 def _public(event: Json) -> Json:
-    return {name: value for name, value in event.items() if name not in ("position", "key")}
+    return {name: value for name, value in event.items() if name not in ("position", "key", "carriers")}
 
 
 def words(event: Json) -> str:
@@ -189,9 +189,16 @@ def _start_words(event: Json) -> list[str]:
 
 
 def _stop_words(event: Json) -> list[str]:
+    steps, trips = event["path"], event.get("trips")
+    inner = max((at for at, part in enumerate(steps) if part["iteration"] is not None), default=-1)
     path = " > ".join(
-        part["computation"] + ("" if part["iteration"] is None else f" [iteration {part['iteration']}]")
-        for part in event["path"]
+        part["computation"]
+        + (
+            ""
+            if part["iteration"] is None
+            else f" [iteration {part['iteration']}{_range(trips, at == inner)}]"
+        )
+        for at, part in enumerate(steps)
     )
     partition = "" if event["partition"] is None else f"  partition {event['partition']}"
     head = f"{event['event']} {event['n']}  %{event['instruction']}  {event['reason']}{partition}"
@@ -205,6 +212,11 @@ def _stop_words(event: Json) -> list[str]:
         if found["cause"] != "the inputs":
             lines.append(f"  {operand_words(found)}")
     return lines + _left_out(event)
+
+
+def _range(trips: int | None, inner: bool) -> str:
+    """Of how many iterations, where that is known: it is of the innermost loop."""
+    return f" of 0\N{EN DASH}{trips - 1}" if trips and inner else ""
 
 
 def _left_out(event: Json) -> list[str]:

@@ -18,7 +18,7 @@ def never_ends(op: Op) -> bool:
     program = op.computation.program
     body, condition = (program.computation(called) for called in op.called[:2])
     read = _read(condition)
-    return read is not None and all(_kept(body, element) for element in read)
+    return read is not None and all(kept(body, element) for element in read)
 
 
 def holding(program: Program) -> frozenset[int]:
@@ -48,7 +48,7 @@ def _read(condition: Computation) -> set[int] | None:
     return read
 
 
-def _kept(body: Computation, element: int) -> bool:
+def kept(body: Computation, element: int) -> bool:
     """Whether a body gives an element of its parameter on as it is."""
     ops = body.ops
     op = ops[body.root]

@@ -145,11 +145,16 @@ def met(history: tuple[Stop, ...], stop: Stop) -> tuple[tuple[Stop, ...], Stop]:
         return history, stop
     if known is None:
         stop = replace(stop, number=1 + max((one.number for one in history), default=0))
-        return (*history[:place], stop, *history[place:]), stop
+        return (*history[:place], _light(stop), *history[place:]), stop
     kept = _WHY if not stop.event["reason"] else ()
     event = {**stop.event, **{name: known.event[name] for name in kept if name in known.event}}
     stop = Stop(stop.key, event, known.number)
-    return (*history[:place], stop, *history[place + 1 :]), stop
+    return (*history[:place], _light(stop), *history[place + 1 :]), stop
+
+
+def _light(stop: Stop) -> Stop:
+    """A stop as a history keeps it: what is marked while the replay stands there comes anew with it."""
+    return replace(stop, event={name: held for name, held in stop.event.items() if name != "carriers"})
 
 
 _WHY = ("reason", "spec", "nonfinite")

@@ -10,6 +10,7 @@ from hlo_tui.hlo.tags import stops
 from hlo_tui.replay.meaning import Meaning
 from hlo_tui.replay.session import State, Stop
 from hlo_tui.replay.stopspec import StopSpec
+from hlo_tui.ui.glyphs import BAD
 from hlo_tui.ui.inspection import line_of
 from hlo_tui.ui.marks import Marks, Tagged, value_sign
 from hlo_tui.ui.opened import Opened
@@ -87,12 +88,17 @@ def _all_of_entry(module: Module) -> tuple[tuple[int, int], ...]:
 
 def _values(module: Module, state: State) -> dict[int, str]:
     known: dict[tuple[str, str], object] = {}
+    found: dict[int, str] = {}
+    event = state.current.event if state.current is not None else state.end if state.at == "end" else None
+    for computation, instruction in (event or {}).get("carriers", ()):
+        line = line_of(module, computation, instruction)
+        if line is not None:
+            found[line] = BAD
     for stop in state.history:
         known[stop.computation, stop.instruction] = stop.summary
     known.update(state.values)
     if state.current is not None:
         known[state.current.computation, state.current.instruction] = state.current.summary
-    found = {}
     for (computation, instruction), summary in known.items():
         sign = value_sign(summary)
         line = line_of(module, computation, instruction) if sign else None

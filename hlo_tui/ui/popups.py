@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from hlo_tui.ui import glyphs
 from hlo_tui.ui.bars import Bar, rule
 from hlo_tui.ui.commands import COMMANDS, Command, Situation, shown_keys
 from hlo_tui.ui.paint import Paint
@@ -91,6 +92,8 @@ def help_rows(now: Situation, width: int) -> list[Row]:
         rows += [row(Span(f" {group}", "heading")), *lines, row()]
     rows.append(row(Span(" In lists and in the code", "heading")))
     rows += [row(Span(f"  {key:<20} ", "key"), Span(words, "muted")) for key, words in _WALKING]
+    rows += [row(), row(Span(" Signs beside the code and the modules", "heading"))]
+    rows += [row(Span(f"  {sign:<20} ", role), Span(words, "muted")) for sign, role, words in _SIGNS]
     if off:
         rows += [row(), row(Span(" Not now", "heading")), *off]
     return rows
@@ -123,6 +126,21 @@ _WALKING = (
     ("left right", "code: from name to name; modules: fold and unfold"),
     ("page up, page down", "by window; space too"),
     ("< >, shift+arrows", "over a long line; home and end go to its ends"),
+)
+
+
+_SIGNS = (
+    (glyphs.TAGGED, "tagged", "the program asks for a stop here; of a module: how many"),
+    (glyphs.STOP, "stop", "you set a stop here"),
+    (glyphs.DISABLED, "disabled", "a stop that is switched off"),
+    (glyphs.STANDING, "standing", "the replay stands here"),
+    (glyphs.RAN, "ran", "was run on the way here; of a module: ran to its end, all that was seen is finite"),
+    (
+        glyphs.BAD,
+        "nan",
+        "a NaN or an infinity in the value; of a module: in what was seen of it, or recorded",
+    ),
+    (glyphs.UNKNOWN, "missing", "the value is not known"),
 )
 
 

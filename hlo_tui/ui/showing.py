@@ -9,7 +9,8 @@ from hlo_tui.ui import titles, treerows
 from hlo_tui.ui.bars import footer
 from hlo_tui.ui.commands import Situation
 from hlo_tui.ui.desk import Desk
-from hlo_tui.ui.rows import Row, Span, row
+from hlo_tui.ui.glyphs import BAD
+from hlo_tui.ui.rows import Row, Span, row, wrap
 from hlo_tui.ui.screen import MainScreen
 
 
@@ -70,7 +71,17 @@ class Showing:
                 state.current is not None and (state.current.computation, state.current.instruction) == key
             )
             value = state.value_of(*key)
-        return inforows.build(found, value, valued or value is not None, width)
+        rows = inforows.build(found, value, valued or value is not None, width)
+        return [*rows, *self._legend(width)]
+
+    def _legend(self, width: int) -> Sequence[Row]:
+        """What the sign of the module that is open says, where it is a bad one."""
+        wanted = self._desk.wanted
+        key = wanted.place.module if wanted is not None else None
+        if key is None or self._desk.tree.health.get(key) != BAD:
+            return ()
+        words = f"{BAD} in the list: a NaN or an infinity was recorded in a run of this module, or met in a replay"
+        return (row(), *wrap(words, width, "nan", " "))
 
     def replay(self) -> None:
         """Show the replay."""

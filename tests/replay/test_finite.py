@@ -60,6 +60,19 @@ class TestOrigins:
                 value, iteration = value * value + np.float32(0.5), iteration + 1
         *stops, _ = forward(debug(program_file("blowup", stage), grain, stops=("first:inf",)))
         assert [p["iteration"] for p in stops[0]["path"] if p["iteration"] is not None] == [iteration]
+        # The program says how often it goes round; the loop has not been run to its end here.
+        assert stops[0]["trips"] == 40
+
+
+def test_values_on_the_way_that_are_not_finite_are_named(debug: Open) -> None:
+    debugger = debug(program_file("reaching"), stops=("first:nan",))
+    stop, end = forward(debugger)
+    names = [name for _, name in stop["carriers"]]
+    entry = debugger.program.entry
+    assert "exponential" in {entry.ops[entry.by_name[name]].opcode for name in names if name in entry.by_name}
+    assert stop["instruction"] not in names
+    assert entry.ops[entry.root].name in [name for _, name in end["carriers"]]
+    assert all(event["carriers"] == [] for event in forward(debug(program_file("scan")))[:-1])
 
 
 @pytest.mark.parametrize("grain", ["unit", "body"])
