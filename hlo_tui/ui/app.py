@@ -351,6 +351,8 @@ class HloTuiApp(BaseApp):
         for screen in self.screen_stack:
             if isinstance(screen, TaskPanel):
                 screen.task_changed(message.task)
+        if message.task.kind == "bisect" and message.task.done and self.screen is self.main:
+            self.say("the search for the pass that broke the numbers has ended: P shows what it found")
 
     def on_marked(self, message: Marked) -> None:
         """Show the signs."""

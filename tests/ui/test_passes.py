@@ -353,3 +353,15 @@ async def test_lines_that_a_pass_changed_are_marked_in_the_gutter(tagged):
         text = app.app.desk.text
         assert "fusion" in text.raw(new).decode() or "fused" in text.computation(new).name
         assert all(b" = " in text.raw(line) for line in app.app.main.code.changes)
+
+
+async def test_a_search_goes_on_while_one_reads_and_says_when_it_has_ended(inverse):
+    async with driving(inverse) as app:
+        await app.opened()
+        await app.press("P", "s")
+        await app.sees("replay 1")
+        await app.press("q", "2", "down")
+        assert app.app.screen is app.app.main
+        await app.sees("has ended: P shows what it found")
+        await app.press("P")
+        await app.sees("the pass algsimp")
