@@ -182,10 +182,21 @@ def _place(layers: Sequence[Sequence[Box]]) -> None:
         for layer in layers if down else tuple(reversed(layers)):
             wanted = [_wanted(box, down) for box in layer]
             _pack(layer, wanted)
+    for above, layer in pairwise(layers):
+        _step_aside(above, layer)
     least = min((box.left for layer in layers for box in layer), default=0)
     for layer in layers:
         for box in layer:
             box.left -= least
+
+
+def _step_aside(above: Sequence[Box], layer: Sequence[Box]) -> None:
+    """Move bends by a column that stand right below where another box's lines begin: the two would look like one."""
+    for box in layer:
+        if box.key is None:
+            others = {one.middle for one in above if one.below and one is not box.above[0]}
+            free = (column for column in (box.left, box.left + 1, box.left - 1) if column not in others)
+            box.left = next(free, box.left)
 
 
 def _wanted(box: Box, down: bool) -> int:
