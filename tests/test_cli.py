@@ -127,7 +127,10 @@ def test_a_module_of_a_dump_is_run_by_its_name_and_its_first_nan_is_found() -> N
     assert "NaN begins here; it reaches output 0 (1 NaN of it there at the end)" in found.stdout
     assert "first:nonfinite" not in found.stderr
     masked = run("replay", "--break", "first:nonfinite", REPLAY, "jit_masked")
-    assert "NaN begins here; it is masked: %jit__where_.1 has none of it any more, no output does" in masked.stdout
+    assert (
+        "NaN begins here; it is masked: %jit__where_.1 has none of it any more, no output does"
+        in masked.stdout
+    )
     assert "not finite" not in run("replay", REPLAY, "jit_product").stderr
 
 
