@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hlo_tui.commands.saying import say
+from hlo_tui.commands.writing import check_out, write
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
 
@@ -34,6 +35,8 @@ def extract(parsed: argparse.Namespace) -> int:
         raise HloTuiError(
             "--values needs a place", "the values are written beside the module", "give -o OUT.hlo"
         )
+    if parsed.out is not None:
+        _check_extracted(parsed)
     part = extract.find_part(extract.open_whole(parsed.path, parsed.member), parsed.name, parsed.depth)
     for note in part.notes:
         say(f"hlo-tui: {note}")
@@ -52,7 +55,7 @@ def extract(parsed: argparse.Namespace) -> int:
         "result": None,
     }
     if parsed.out is not None:
-        _write(parsed.out, part.text)
+        write(part.text, parsed.out)
         told["path"] = str(parsed.out)
     if parsed.values:
         told.update(_values(parsed, part))
@@ -69,11 +72,15 @@ def _values(parsed: argparse.Namespace, part: Any) -> dict[str, Any]:
     return {"values": found["path"], "result": found["result"]}
 
 
-def _write(path: Path, data: bytes) -> None:
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise HloTuiError("not written", f"{visible(str(path))}: {error.strerror}") from error
+def _check_extracted(parsed: argparse.Namespace) -> None:
+    """Refuse places that are not to be written to, that of the values too, which nobody has named."""
+    read = (parsed.path, Path(parsed.inputs))
+    check_out(parsed.out, *read)
+    if parsed.values:
+        values = parsed.out.with_suffix(".npz")
+        check_out(values, *read)
+        if values == parsed.out:
+            raise HloTuiError("not written", f"{visible(str(values))} is for the values", "give OUT.hlo")
 
 
 def _words(told: dict[str, Any]) -> str:
@@ -92,10 +99,15 @@ def convert(parsed: argparse.Namespace) -> int:
     from hlo_tui.cutting import convert, forms
 
     form = parsed.to or forms.form_of(parsed.out)
-    if parsed.out.resolve() == parsed.path.resolve():
-        raise HloTuiError("not written", f"{visible(str(parsed.out))} is what is read", "give another name")
+    to_stdout = str(parsed.out) == "-"
+    if to_stdout and parsed.json:
+        raise HloTuiError(
+            "two things for standard output", "the module and what is said of it", "give a file"
+        )
+    if not to_stdout:
+        check_out(parsed.out, parsed.path)
     made = convert.convert(parsed.path, form, parsed.member, draw=_drawn)
-    if str(parsed.out) == "-":
+    if to_stdout:
         sys.stdout.buffer.write(made.data)
     else:
         convert.write(made, parsed.out)

@@ -7,6 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from hlo_tui.commands.writing import check_out, write
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
 
@@ -34,6 +35,8 @@ def graph(parsed: argparse.Namespace) -> int:
     if parsed.out is not None and form not in pictures.FORMS:
         hint = f"the endings are .{', .'.join(pictures.FORMS)}"
         raise HloTuiError("what form is meant?", f"{visible(str(parsed.out))} does not say it", hint)
+    if parsed.out is not None:
+        check_out(parsed.out, parsed.path)
     document = loading.open_document(parsed.path, parsed.member)
     module = Module(document.source, document.kind)
     module.scan()
@@ -41,11 +44,7 @@ def graph(parsed: argparse.Namespace) -> int:
     found = _found(module, parsed, *room)
     if parsed.out is not None:
         title = f"{module.name}: {parsed.name}" + (f" to {parsed.to}" if parsed.to else "")
-        data = pictures.picture(found[0], found[1], title, form)
-        try:
-            parsed.out.write_bytes(data)
-        except OSError as error:
-            raise HloTuiError("not written", f"{visible(str(parsed.out))}: {error.strerror}") from error
+        write(pictures.picture(found[0], found[1], title, form), parsed.out)
     encoding = (sys.stdout.encoding or "").lower()
     if parsed.json:
         print(json.dumps(report.to_json(found[0])))
