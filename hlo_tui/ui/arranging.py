@@ -11,7 +11,7 @@ from hlo_tui.ui.foundrows import AllowMemory, SaveCrash
 from hlo_tui.ui.handlers import answers, does
 from hlo_tui.ui.inforows import Jump, TagJump
 from hlo_tui.ui.popups import Popup, help_rows
-from hlo_tui.ui.replayrows import Visit
+from hlo_tui.ui.replayrows import Replayed, Visit
 from hlo_tui.ui.treerows import Node, Place, parents_of, place_of
 
 if TYPE_CHECKING:
@@ -153,6 +153,8 @@ def choose(app: BaseApp, key: Hashable) -> None:
         app.action_command("allow_memory")
     elif isinstance(key, SaveCrash):
         app.action_command("save_crash")
+    elif isinstance(key, Replayed):
+        app.action_command("down")
     elif isinstance(key, Visit):
         app.desk.replays.goto(key.number)
     elif isinstance(key, Node) and app.desk.shelf is not None:
@@ -165,6 +167,16 @@ def choose(app: BaseApp, key: Hashable) -> None:
         if app.desk.wanted is None or app.desk.wanted.place != place:
             app.open(app.desk.want(place))
         app.main.go("code")
+
+
+def open_module(app: BaseApp, place: Place) -> None:
+    """Open a place with the focus on its code; the list of the modules stands there too."""
+    desk = app.desk
+    parents = parents_of(desk.shelf, place) if desk.shelf is not None else []
+    desk.tree = replace(desk.tree, unfolded=desk.tree.unfolded | set(parents))
+    app.open(desk.want(place))
+    app.main.modules.put_cursor(Node("module", place.module))
+    app.main.go("code")
 
 
 def fold_node(app: BaseApp, node: Node, unfold: bool) -> None:

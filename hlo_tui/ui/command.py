@@ -21,6 +21,7 @@ class Situation:
         replay: "none", "busy", "standing", "dead" or "failed".
         at: where it stands: "begin", "stop" or "end".
         elsewhere: whether what is replayed is another module than the one that is open.
+        replayed: the module that is replayed.
         runs: whether runs of the open module were recorded.
         crashed: whether XLA ended the engine, and what it died of can be saved.
         partitions: whether it runs on several devices.
@@ -43,6 +44,7 @@ class Situation:
     replay: str = "none"
     at: str = "begin"
     elsewhere: bool = False
+    replayed: str = ""
     runs: bool = False
     crashed: bool = False
     partitions: bool = False
@@ -152,7 +154,7 @@ def standing(now: Situation) -> str | None:
     if now.replay == "none":
         return "nothing is being replayed: c begins"
     if now.elsewhere:
-        return "something else is being replayed"
+        return f"{now.replayed or 'another module'} is being replayed: d goes there"
     return idle(now)
 
 
@@ -164,6 +166,11 @@ def can_go_back(now: Situation) -> str | None:
 def inside(now: Situation) -> str | None:
     """The replay has to stand at an instruction."""
     return standing(now) or (None if now.at == "stop" else "the replay is in no computation")
+
+
+def towards(now: Situation) -> str | None:
+    """The replay has to stand at an instruction, of this module or of another one."""
+    return None if now.elsewhere and now.replay != "none" else inside(now)
 
 
 def here(now: Situation) -> str | None:

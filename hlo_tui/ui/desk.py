@@ -221,6 +221,7 @@ class Desk:
             replay="standing" if status == "off" else status,
             at="begin" if state is None else state.at,
             elsewhere=state is not None and not self.replays.is_of(opened),
+            replayed=self.replayed,
             runs=self._has_runs(),
             crashed=self.replays.crashed,
             partitions=self.replays.devices > 1,
@@ -262,16 +263,26 @@ class Desk:
         """Whether a job that was started with the screen still runs."""
         return self.job is not None and self.job.code is None
 
+    @property
+    def replayed(self) -> str:
+        """The module and the stage that are replayed; empty where nothing is."""
+        want = self.replays.want
+        return f"{want.title} {want.stage}".strip() if want is not None else ""
+
+    @property
+    def ended(self) -> int:
+        """The exit code of a job that was started with the screen and failed; 0 for all others."""
+        return (self.job.code or 0) if self.job is not None else 0
+
     def replay_view(self, now: float) -> ReplayView:
         """How the replay is to be shown."""
         from hlo_tui.ui.replayrows import ReplayView
 
         opened, replays = self.opened, self.replays
         known = opened is not None and opened.scanned and opened.hlo
-        want = replays.want
         return ReplayView(
             state=replays.state,
-            module=f"{want.title} {want.stage}".strip() if want is not None else "",
+            module=self.replayed,
             elsewhere=replays.state is not None and not replays.is_of(opened),
             tagged=len(self.marks.tagged - self.marks.disabled) if known else None,
             stops=len(self.marks.stops),

@@ -21,6 +21,7 @@ from hlo_tui.ui.command import (
     replayed,
     scanned,
     standing,
+    towards,
     when,
 )
 
@@ -28,9 +29,7 @@ REPLAY, BACKWARD, STOPS = "Replay", "Backwards in time", "Stops and values"
 CODE, MODULES, SCREEN = "Code", "Modules and stages", "The screen"
 
 # Pressed while the replay is at work, one of these comes next.
-MOVES = frozenset(
-    f"{name}{way}" for name in ("continue", "next", "step", "finish") for way in ("", "_back")
-)
+MOVES = frozenset(f"{name}{way}" for name in ("continue", "next", "step", "finish") for way in ("", "_back"))
 
 MAIN = (
     Command("continue", ("c", "f5"), "continue", REPLAY, can_go_on, "continue",
@@ -45,8 +44,8 @@ MAIN = (
             help="Run until the instruction under the cursor is reached."),
     Command("up", ("u",), "frame up", REPLAY, inside,
             help="Show the instruction that called this computation."),
-    Command("down", ("d",), "frame down", REPLAY, inside,
-            help="Show the next computation towards where the replay stands."),
+    Command("down", ("d",), "frame down", REPLAY, towards,
+            help="Show the next computation towards where the replay stands; from another module, where it stands."),
     Command("continue_back", ("C",), "back to the stop before", BACKWARD, can_go_back, "back",
             help="Go back to the stop before this one."),
     Command("next_back", ("N",), "back by one", BACKWARD, can_go_back,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,7 +90,11 @@ def _down(app: BaseApp) -> None:
 
 
 def _frame(app: BaseApp, way: int) -> None:
-    marks = app.desk.marks
+    marks, replays = app.desk.marks, app.desk.replays
+    if replays.want is not None and not replays.is_of(app.desk.opened):
+        app.open(replace(replays.want, line=-1, computation="", instruction="", beside=None))
+        app.main.go("code")
+        return
     if marks.standing is None:
         return
     lines = [*marks.frames, marks.standing]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hlo_tui.dump.words import count_text
 from hlo_tui.errors import HloTuiError
@@ -24,7 +24,7 @@ from hlo_tui.ui.foundrows import (
 )
 from hlo_tui.ui.glyphs import BAD, STANDING
 from hlo_tui.ui.marks import value_sign
-from hlo_tui.ui.rows import Row, Span, row, wrap
+from hlo_tui.ui.rows import Row, Span, row, width_of, wrap
 from hlo_tui.ui.valuerows import (
     Json,
     first_spans,
@@ -77,6 +77,11 @@ class ReplayView:
 
 
 @dataclass(frozen=True, slots=True)
+class Replayed:
+    """A row that leads to where the replay stands, in another module."""
+
+
+@dataclass(frozen=True, slots=True)
 class Visit:
     """A row of the history: the stop with this number, from 1."""
 
@@ -90,7 +95,10 @@ def build(view: ReplayView, width: int) -> list[Row]:
         return list(_before(view, width))
     rows: list[Row] = []
     if view.elsewhere:
-        rows.append(row(Span(f" replaying {view.module}; the code shows something else", "notice")))
+        away = (
+            f"{visible(view.module)} is replayed; the code shows another module: d, or enter here, goes there"
+        )
+        rows += [replace(line, key=Replayed()) for line in wrap(away, width, "notice", " ")]
     if state.problem is not None:
         rows += _problem(state.problem, width)
         if _MEMORY in state.problem.hint:
@@ -183,11 +191,11 @@ def _busy(state: State, now: float) -> Row:
 
 
 def _where(state: State, view: ReplayView, width: int) -> Iterator[Row]:
-    right = _inputs(state, view)
     if state.at == "begin" or state.current is None:
         words = "before the first instruction" if state.at == "begin" else "at the end"
         if state.start is not None or state.status != "busy":
-            yield Row((Span(f" {words}", "strong"),), right)
+            head = (Span(f" {words}", "strong"),)
+            yield Row(head, _inputs(state, view, width - width_of(head)))
         return
     stop = state.current
     name = f" stop {state.number} of {len(state.history)}" if state.number else " standing"
@@ -198,7 +206,7 @@ def _where(state: State, view: ReplayView, width: int) -> Iterator[Row]:
     reason = visible(str(stop.event.get("reason", "")))
     if reason and not reason.startswith("breakpoint="):
         spans.append(Span(f"  {reason}", "tag"))
-    yield Row(tuple(spans), right)
+    yield Row(tuple(spans), _inputs(state, view, width - width_of(spans)))
     summary = of_partition(stop.event, view.partition)
     first = first_spans(summary)
     curve = tuple(_curve(state, stop, view.partition))
@@ -213,7 +221,8 @@ def _where(state: State, view: ReplayView, width: int) -> Iterator[Row]:
     yield from watch_rows(state)
 
 
-def _inputs(state: State, view: ReplayView) -> tuple[Span, ...]:
+def _inputs(state: State, view: ReplayView, room: int) -> tuple[Span, ...]:
+    """What it runs on, in as many words as there is room for."""
     start = state.start
     if start is None:
         return ()
@@ -221,11 +230,16 @@ def _inputs(state: State, view: ReplayView) -> tuple[Span, ...]:
     seed = (
         f", seed {start['seed']}" if start.get("inputs") == "made" and start.get("seed") is not None else ""
     )
-    words = f"{view.grain} grain, inputs {start.get('inputs', '?')}{seed}, "
-    return (
-        Span(words, "muted"),
-        Span("faithful" if faithful else "not faithful: i", "good" if faithful else "notice"),
+    words = Span(f"{view.grain} grain, inputs {start.get('inputs', '?')}{seed}, ", "muted")
+    verdict = (
+        (Span("faithful", "good"),)
+        if faithful
+        else (Span("not faithful: ", "notice"), Span("i", "key"), Span(" says why", "notice"))
     )
+    for shown in ((words, *verdict), verdict, verdict[:2]):
+        if width_of(shown) + 2 <= room:
+            return shown
+    return ()
 
 
 def _curve(state: State, stop: Stop, partition: int) -> list[Span]:

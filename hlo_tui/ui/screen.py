@@ -67,6 +67,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self._paint = paint
         self.pane = "modules"
         self.narrow = False
+        self.replayed = ""
         self.header = Bar(paint, id="header")
         self.tree_title = Bar(paint, id="tree-title")
         self.modules = RowsView(paint, id="tree")
@@ -159,7 +160,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """Write the panes' titles; that of the pane with the focus looks different."""
         for name, bar, words in (("modules", self.tree_title, "Modules"), ("info", self.info_title, "Info")):
             bar.show(Row((Span(f" {words}", "title" if self.pane == name else "title_away"),)))
-        self.replay_title.show(rule("Replay", self.pane == "replay", self.size.width))
+        words = f"Replay of {self.replayed}" if self.replayed else "Replay"
+        self.replay_title.show(rule(words, self.pane == "replay", self.size.width))
 
     def repaint(self, paint: Paint) -> None:
         """Paint everything with another theme."""

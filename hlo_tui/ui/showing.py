@@ -35,8 +35,8 @@ class Showing:
         if shelf is None:
             return
         if self._screen.narrow and shelf.explanation and not (shelf.other or shelf.unrecognised):
-            waiting = self._desk.waiting
-            self._screen.modules.show(lambda width: titles.empty_rows(shelf, self._desk.mode, width, waiting))
+            mode, waiting, ended = self._desk.mode, self._desk.waiting, self._desk.ended
+            self._screen.modules.show(lambda width: titles.empty_rows(shelf, mode, width, waiting, ended))
         else:
             self._screen.modules.show(lambda width: treerows.build(shelf, view, width))
 
@@ -48,8 +48,8 @@ class Showing:
         if problem is not None:
             self._screen.code.show_rows(lambda width: titles.problem_rows(problem, width))
         elif shelf is not None and shelf.explanation:
-            waiting = self._desk.waiting
-            self._screen.code.show_rows(lambda width: titles.empty_rows(shelf, mode, width, waiting))
+            waiting, ended = self._desk.waiting, self._desk.ended
+            self._screen.code.show_rows(lambda width: titles.empty_rows(shelf, mode, width, waiting, ended))
         elif shelf is not None and self._desk.wanted is None:
             self._screen.code.show_rows(titles.choose_rows)
 
@@ -91,6 +91,9 @@ class Showing:
             return
         from hlo_tui.ui import replayrows
 
+        if self._screen.replayed != self._desk.replayed:
+            self._screen.replayed = self._desk.replayed
+            self._screen.titles()
         view = self._desk.replay_view(time.monotonic())
         self._screen.replay.show(lambda width: replayrows.build(view, width))
 

@@ -104,9 +104,14 @@ _WAITING = (
 )
 
 
-def empty_rows(shelf: Shelf, mode: str, width: int, waiting: bool = False) -> list[Row]:
-    """Why there is no module, and what to do; `waiting` for a job that was started with the screen and runs."""
+def empty_rows(shelf: Shelf, mode: str, width: int, waiting: bool = False, ended: int = 0) -> list[Row]:
+    """Why there is no module, and what to do; `waiting` for a job that was started with the screen and runs, `ended`
+    with the exit code of one that failed.
+    """
     rows = [row()]
+    if ended:
+        words = f"The job ended with exit code {ended} before a module was dumped: 5 shows its output."
+        rows += [*wrap(words, width - 2, "problem", "  "), row()]
     for line in (shelf.explanation[0], _WAITING) if waiting else shelf.explanation:
         head, colon, command = line.partition(": ")
         if colon and ("XLA_FLAGS=" in command or command.startswith("hlo-tui ")):

@@ -358,6 +358,34 @@ async def test_the_palette_runs_commands_and_opens_modules(dump):
         await app.sees("open jit_eval #14")
         await app.press("enter")
         await app.until(lambda: app.app.desk.wanted.title == "jit_eval #14", "the module is open")
+        assert app.app.main.pane == "code"
+        assert app.app.main.modules.key.of == app.app.desk.wanted.place.module
+
+
+async def test_a_module_of_the_palette_is_seen_on_a_small_screen(dump):
+    async with driving(dump, (80, 24)) as app:
+        await app.opened()
+        await app.press("ctrl+p")
+        await app.type("open jit_helper_3")
+        await app.press("enter")
+        await app.sees("%neg.1 =")
+
+
+@pytest.mark.parametrize(
+    ("typed", "title"),
+    [
+        ("extract", "cut this instruction out"),
+        ("bisect", "which pass broke"),
+        ("breakpoints", "list of stops"),
+    ],
+)
+async def test_the_palette_knows_other_names_of_commands(dump, typed, title):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("2")
+        await app.press("ctrl+p")
+        await app.type(typed)
+        await app.sees(title)
 
 
 async def test_an_empty_directory_says_what_to_do(tmp_path):

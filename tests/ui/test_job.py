@@ -74,6 +74,12 @@ async def test_a_failure_is_said_where_it_is_seen(dump: Path) -> None:
         await screen.sees("the job ended with exit code 3: 5 shows its output", "no such file")
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 34)])
+async def test_a_failure_comes_first_where_there_is_no_module(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with driving(tmp_path, size, job=start("raise SystemExit(3)")) as screen:
+        await screen.sees("The job ended with exit code 3 before a module was", "5 shows its")
+
+
 async def test_a_job_that_went_well_takes_one_line(dump: Path) -> None:
     job = start("print('all is', 'well')")
     job.wait(20)

@@ -332,10 +332,20 @@ async def test_another_module_is_looked_at_while_a_replay_stands(dump):
         app.app.main.go("modules")
         await app.press("end", "up")
         await app.until(lambda: app.app.desk.opened.want.title == "jit_eval #14", "another module")
-        await app.sees("replaying jit_train_step #12 before; the code shows something else")
+        await app.sees(
+            "Replay of jit_train_step #12 before", "is replayed; the code shows another module: d, or enter"
+        )
         await app.press("C")
-        await app.sees("something else is being replayed")
+        await app.sees("jit_train_step #12 before is being replayed: d goes there")
         assert not FakeSession.made[0].closed
+        await app.press("d")
+        await app.until(lambda: app.app.desk.opened.want.title == "jit_train_step #12", "the replayed module")
+        await app.until(lambda: app.app.main.code.line == 25, "where the replay stands")
+        app.app.main.go("modules")
+        await app.press("end", "up")
+        await app.until(lambda: app.app.desk.opened.want.title == "jit_eval #14", "another module")
+        await app.press("4", "home", "enter")
+        await app.until(lambda: app.app.desk.opened.want.title == "jit_train_step #12", "the replayed module")
 
 
 async def test_a_replaced_file_does_not_disturb_the_replay(dump):
