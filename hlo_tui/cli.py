@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from hlo_tui import __version__
 from hlo_tui.commands import compiling, costing, cutting, finding, graphing, jobs, reading, running
-from hlo_tui.commands.saying import say
+from hlo_tui.commands.saying import refuse, say
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
 from hlo_tui.job.recipes import recipe_table
@@ -89,7 +89,11 @@ def _dispatch(given: list[str]) -> int:
         parsed.job = job
         code: int = parsed.run(parsed)
         return code
-    return running.open_screen(_screen_parser().parse_args(given))
+    parser = _screen_parser()
+    parsed, left = parser.parse_known_args(given)
+    if left:
+        refuse(parser, parsed.path, left, COMMANDS)
+    return running.open_screen(parsed)
 
 
 def _split(given: list[str]) -> tuple[list[str], list[str]]:

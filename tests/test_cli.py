@@ -14,6 +14,7 @@ import pytest
 
 from hlo_tui import cli
 from tests.corpus import DATA, corpus_dir
+from tests.ui import dumps
 
 REPLAY = DATA / "replay"
 
@@ -147,6 +148,26 @@ def test_what_is_no_module_of_a_directory_is_said(tmp_path: Path, arguments: tup
         "jit_product": "this is no directory",
     }
     assert said[arguments[-1]] in done.stderr
+
+
+def test_the_nearest_modules_are_named_and_how_many_more_there_are(tmp_path: Path) -> None:
+    dumps.make(tmp_path, helpers=9)
+    done = run("replay", tmp_path, "train")
+    assert (
+        "there are: jit_train_step, jit_eval, jit_helper_0, jit_helper_1, jit_helper_2 ... and 6 more"
+        in done.stderr
+    )
+    assert f"hlo-tui list {tmp_path} shows them" in done.stderr
+    assert "there are: jit_helper_7, jit_helper_" in run("replay", tmp_path, "jit_helper7").stderr
+
+
+def test_a_command_that_is_none_is_said_to_be_none(tmp_path: Path) -> None:
+    done = run("memroy", tmp_path)
+    assert done.returncode == 2
+    assert "no command memroy" in done.stderr
+    assert "did you mean memory?" in done.stderr
+    assert "no command frobnicate" in run("frobnicate", "--json", tmp_path).stderr
+    assert "unrecognized arguments" in run(tmp_path, "more").stderr
 
 
 def test_a_result_that_differs_from_the_recorded_one_is_exit_code_1(tmp_path: Path) -> None:

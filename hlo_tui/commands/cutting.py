@@ -10,6 +10,7 @@ from typing import Any
 
 from hlo_tui.commands.saying import say
 from hlo_tui.commands.writing import check_out, write
+from hlo_tui.dump.words import count_text
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
 
@@ -88,8 +89,9 @@ def _words(told: dict[str, Any]) -> str:
     what = f"{told['computation']}/{told['instruction']}" if told["instruction"] else told["computation"]
     inputs = f" --inputs {told['values']}" if told["values"] else ""
     run = f"hlo-tui replay {out}{inputs} --break {told['instruction'] or 'NAME'}"
+    instructions = count_text(told["instructions"], "instruction")
     rows = [
-        f"{what}: {told['instructions']} instructions, {len(told['parameters'])} parameters in {out}",
+        f"{what}: {instructions}, {count_text(len(told['parameters']), 'parameter')} in {out}",
         f"run it    {run}",
     ]
     return "\n".join(visible(row) for row in rows)

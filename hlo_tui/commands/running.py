@@ -65,6 +65,8 @@ def executions(parsed: argparse.Namespace) -> int:
             print(json.dumps(said) if parsed.json else executions.halved_words(bad, runs, len(snapshots)))
             return int(bad is not None)
         health = set()
+        if not parsed.json:
+            print(executions.HEADING)
         for number, path in enumerate(snapshots, 1):
             found = scan.examine(path)
             health.add(found.health)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from pathlib import Path
 
 from hlo_tui.dump.doctor import dump_flags
-from hlo_tui.dump.listing import Listing
+from hlo_tui.dump.listing import Listing, arrange
 from hlo_tui.dump.modules import Module
 from hlo_tui.dump.points import MAX_DIGITS
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
+
+# How many names are said where a name is of no module, and how like it they have to be to come first (0 to 1).
+_NAMED, _ALIKE = 5, 0.5
 
 
 def find_module(listing: Listing, wanted: str) -> Module:
@@ -23,12 +27,22 @@ def find_module(listing: Listing, wanted: str) -> Module:
     number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= MAX_DIGITS else -1
     found = [module for module in listing.catalog.modules if module.name == wanted or module.id == number]
     if not found:
-        names = sorted({m.name for m in listing.catalog.modules})
-        close = difflib.get_close_matches(wanted, names, 3) or names[:3]
-        raise HloTuiError(
-            f"no module {visible(wanted)!r}", visible(listing.root), f"there are: {visible(', '.join(close))}"
-        )
+        raise HloTuiError(f"no module {visible(wanted)!r}", visible(listing.root), _there(listing, wanted))
     return max(found, key=lambda module: (len(module.executions) > 0, len(module.stages), module.mtime_ns))
+
+
+def _there(listing: Listing, wanted: str) -> str:
+    """Which modules there are: those of names like this one first, the person's own before helpers."""
+    groups, small = arrange(listing.catalog.modules)
+    names = list(dict.fromkeys([*(group.name for group in groups), *(module.name for module in small)]))
+    if not names:
+        return "there is no module in it"
+    within = [name for name in names if wanted and wanted.lower() in name.lower()]
+    nearest = difflib.get_close_matches(wanted, names, _NAMED, _ALIKE)
+    shown = list(dict.fromkeys([*within, *nearest, *names]))[:_NAMED]
+    left = len(names) - len(shown)
+    more = f" ... and {left:,} more; hlo-tui list {shlex.quote(listing.root)} shows them" if left else ""
+    return f"there are: {visible(', '.join(shown) + more)}"
 
 
 def first_file(listing: Listing, wanted: str) -> Path:

@@ -233,6 +233,10 @@ def described(execution: Execution, number: int) -> Json:
     return found
 
 
+# Over the lines of `words`.
+HEADING = " run  health  file of the recorded run, and smallest .. largest element at each stop"
+
+
 def words(said: Json) -> str:
     """The line of JSON as a line for a person."""
     name = Path(said["file"]).name

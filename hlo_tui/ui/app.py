@@ -348,6 +348,10 @@ class HloTuiApp(BaseApp):
 
         if message.task.kind == gutter.KIND:
             gutter.show(self, message.task)
+        if message.task.kind == "bisect":
+            going = not message.task.done
+            self.desk.bisecting = f"bisect: {message.task.words}" if going else ""
+            self.shown.bars(self.situation())
         for screen in self.screen_stack:
             if isinstance(screen, TaskPanel):
                 screen.task_changed(message.task)

@@ -65,6 +65,7 @@ class Desk:
         arrived: the line (from 0) at which the open file was begun.
         touched: whether the person has done anything yet; until then what is most worth it is opened.
         job: what was started with the screen, whose output it shows.
+        bisecting: how far a bisect is that runs beside the screen; empty where none does.
     """
 
     root: str
@@ -96,6 +97,7 @@ class Desk:
     arrived: int = -1
     touched: bool = False
     job: Job | None = None
+    bisecting: str = ""
 
     def answered(self, purpose: str, text: str) -> None:
         """Keep what was typed, to be found again."""

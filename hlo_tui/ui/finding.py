@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hlo_tui.dump.listing import ORDERS
+from hlo_tui.dump.words import count_text
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
 from hlo_tui.ui.handlers import answers, does
@@ -95,8 +96,10 @@ def _extract(app: BaseApp) -> None:
 
     name = instruction_here(app)[1]
     app.ask(
-        "extract", "where to, and how many operands deep: 0, 1, ... or all", f"{name}.hlo 0", select=False
-    )
+        "extract", "FILE DEPTH; depth: 0 this instruction alone, 1 its operands too, ... or all",
+        f"{name}.hlo 0", select=False,
+    )  # fmt: skip
+    app.say("a file, and how deep: 0 is this instruction alone, 1 with its operands, all with all they need")
 
 
 @answers("extract")
@@ -118,7 +121,8 @@ def _extract_answered(app: BaseApp, text: str) -> None:
         task.say("cutting out")
         part = _part(module, computation, instruction, depth)
         _write(path, part.text)
-        task.words = f"{part.instructions} instructions, {len(part.parameters)} parameters in {path}"
+        instructions = count_text(part.instructions, "instruction")
+        task.words = f"{instructions}, {count_text(len(part.parameters), 'parameter')} in {path}"
         app.call_from_thread(_with_values, app, part, path, task.words)
 
     _begin(app, job)

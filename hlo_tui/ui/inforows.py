@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from hlo_tui.hlo.frames import SourceFrame
 from hlo_tui.hlo.instruction import Instruction
 from hlo_tui.hlo.tags import stops
 from hlo_tui.hlo.visible import visible
-from hlo_tui.ui.glyphs import DOT, MORE, TAGGED
+from hlo_tui.ui.glyphs import DOT, MORE, TAGGED, TIMES
 from hlo_tui.ui.inspection import Inspection, Ref
 from hlo_tui.ui.rows import Row, Span, row, wrap
 from hlo_tui.ui.valuerows import Json, first_spans, summary_spans
@@ -133,10 +134,14 @@ def _refs(title: str, refs: tuple[Ref, ...], found: Inspection, base: int) -> It
     yield row(Span(f" {title}", "heading"), right=count)
     if not refs:
         yield row(Span(" nothing" if found.complete else f" {MORE}", "muted"))
-    for place, ref in enumerate(refs):
+    times = Counter(refs)
+    # The same operand twice is one thing to go to.
+    for place, ref in enumerate(times):
         number = [Span(f"{ref.line + 1:,}", "line_number")] if ref.line >= 0 else []
         key = Jump(ref.line, base + place) if ref.line >= 0 else None
-        yield row(" ", Span(f"%{ref.name}", "name"), Span(f"  {ref.what}", "shape"), right=number, key=key)
+        again = [Span(f" {TIMES}{times[ref]}", "count")] if times[ref] > 1 else []
+        name = Span(f"%{ref.name}", "name")
+        yield row(" ", name, *again, Span(f"  {ref.what}", "shape"), right=number, key=key)
     if found.more and title in ("used by", "called by"):
         yield row(Span(f" and {found.more:,} more", "muted"))
 

@@ -123,6 +123,8 @@ class Showing:
         desk, state = self._desk, self._desk.replays.state
         if desk.notice:
             return (Span(desk.notice, "notice"),)
+        if desk.bisecting and (state is None or state.status != "busy"):
+            return (Span(desk.bisecting, "busy"),)
         if state is not None and (state.status == "busy" or not desk.task):
             from hlo_tui.ui import replayrows
 

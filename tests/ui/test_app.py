@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 
 import pytest
 
@@ -386,6 +387,32 @@ async def test_the_palette_knows_other_names_of_commands(dump, typed, title):
         await app.press("ctrl+p")
         await app.type(typed)
         await app.sees(title)
+
+
+async def test_an_operand_that_is_there_twice_is_listed_once(tmp_path):
+    text = dumps.helper("jit_square").replace("negate(%x)", "multiply(%x, %x)")
+    dumps.write(tmp_path, 1, "jit_square", "before_optimizations", text)
+    async with driving(tmp_path) as app:
+        await app.opened()
+        await app.press("2", "colon")
+        await app.type("neg.1")
+        await app.press("enter")
+        await app.sees("%x ×2  f32[2]")
+
+
+async def test_a_bisect_that_runs_beside_the_screen_is_said_in_its_status(dump):
+    end = threading.Event()
+
+    def job(task):
+        task.say("replay 2 of at most 7: before")
+        end.wait(20)
+
+    async with driving(dump) as app:
+        await app.opened()
+        app.app.tasks.start("bisect", "one", job)
+        await app.sees("bisect: replay 2 of at most 7")
+        end.set()
+        await app.misses("bisect: replay")
 
 
 async def test_an_empty_directory_says_what_to_do(tmp_path):

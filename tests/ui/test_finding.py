@@ -272,6 +272,9 @@ async def test_an_instruction_is_cut_out_and_copied(dump, tmp_path, monkeypatch)
     async with driving(dump) as app:
         await at_the_loop(app)
         out = tmp_path / "part.hlo"
+        app.app.action_command("extract")
+        await app.sees("0 is this instruction alone")
+        await app.press("escape")
         await command(app, "extract", f"{out} 1")
         await app.sees("3 instructions, 2 parameters")
         text = out.read_text()
