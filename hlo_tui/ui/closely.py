@@ -373,7 +373,9 @@ def _compared(look: Closely, found: Json) -> Iterator[Row]:
     within = bool(found.get("within"))
     yield row(
         Span(" within tolerance" if within else " differs", "good" if within else "bad"),
-        Span(f"  largest finite difference {number(found.get('max_abs'))}, relative {number(found.get('max_rel'))}"),
+        Span(
+            f"  largest finite difference {number(found.get('max_abs'))}, relative {number(found.get('max_rel'))}"
+        ),
         Span(
             f", beyond {number(found.get('tolerance'))}: {number(found.get('mismatches'))} elements", "muted"
         ),
