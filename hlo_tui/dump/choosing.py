@@ -37,6 +37,8 @@ def _there(listing: Listing, wanted: str) -> str:
     names = list(dict.fromkeys([*(group.name for group in groups), *(module.name for module in small)]))
     if not names:
         return "there is no module in it"
+    # Functions with a leading underscore are those of libraries (`jit__normal`).
+    names.sort(key=lambda name: "__" in name)
     within = [name for name in names if wanted and wanted.lower() in name.lower()]
     nearest = difflib.get_close_matches(wanted, names, _NAMED, _ALIKE)
     shown = list(dict.fromkeys([*within, *nearest, *names]))[:_NAMED]

@@ -11,7 +11,7 @@ from hlo_tui.hlo.visible import visible
 from hlo_tui.replay.originwords import begin_words, fate_words, operand_words
 from hlo_tui.replay.stopspec import left_out_words
 from hlo_tui.ui.glyphs import BAD
-from hlo_tui.ui.rows import Row, Span, row, wrap
+from hlo_tui.ui.rows import Row, Span, row, width_of, wrap
 from hlo_tui.ui.valuerows import Json, largest, number, spark, summary_spans
 
 if TYPE_CHECKING:
@@ -35,7 +35,12 @@ def origin_words(event: Json) -> str:
     found = event.get("nonfinite")
     if found is None:
         return ""
-    return "begins here, " + ("reaches an output" if found.get("reaches_output") else "masked")
+    begins = begin_words(found)
+    outputs = [str(one["output"]) for one in found.get("outputs") or ()]
+    reached = f"reaches output {', '.join(outputs[:2])}" if outputs else "reaches an output"
+    words = f"{begins} begins here, ".lstrip() + (reached if found.get("reaches_output") else "masked")
+    left_out = event.get("left_out") or {}
+    return words + (f"; {left_out['count']} left out" if left_out else "")
 
 
 def origin_rows(event: Json, inputs: str, width: int) -> Iterator[Row]:
@@ -48,8 +53,12 @@ def origin_rows(event: Json, inputs: str, width: int) -> Iterator[Row]:
     right = (Span(source.rsplit("/", 1)[-1], "place"),) if source else ()
     begins = begin_words(found) or _kind(event)
     head = Span(f" {BAD} {begins} begin{'' if ' and ' in begins else 's'} here; ", "nan")
-    yield Row((head,), right)
-    yield from wrap(f"it {fate.text}", width, fate.role, "   ")
+    said = Span(f"it {fate.text}", fate.role)
+    if width_of((head, said, *right)) + 2 <= width:
+        yield Row((head, said), right)
+    else:
+        yield Row((head,), right)
+        yield from wrap(said.text, width, said.role, "   ")
     yield from wrap(visible(_cause(found, inputs)), width, "text", "   ")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from hlo_tui.replay.session import State, Stop
 from hlo_tui.replay.stopspec import TAGS, parse_spec
-from hlo_tui.ui.foundrows import change_rows, origin_rows, partition_words
+from hlo_tui.ui.foundrows import change_rows, left_out_rows, origin_rows, origin_words, partition_words
 from hlo_tui.ui.glyphs import BAD
 from hlo_tui.ui.opened import Want
 from hlo_tui.ui.popups import help_rows
@@ -274,3 +274,16 @@ async def test_what_is_typed_does_not_scroll_the_panel(dump):
         await app.sees("stop 3 of 3", "max over stops")
         assert app.app.main.replay.key is None
         assert app.app.main.replay.scroll_offset.y == 0
+
+
+def test_where_there_is_little_room_the_same_is_said_shortly():
+    found = {
+        "reaches_output": True,
+        "outputs": [{"output": 2, "nan": 1, "inf": 0}],
+        "begins": {"NaN": 0, "-inf": 3},
+    }
+    left_out = {"pattern": "sqrt", "count": 1, "first": "sqrt.1"}
+    event = {"nonfinite": found, "left_out": left_out}
+    assert origin_words(event) == "-inf begins here, reaches output 2; 1 left out"
+    assert "%sqrt.1" in "".join(span.text for one in left_out_rows(event, 80) for span in one.spans)
+    assert origin_words({"nonfinite": {"reaches_output": False}}) == "begins here, masked"
