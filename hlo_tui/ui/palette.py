@@ -63,10 +63,12 @@ _OTHER_NAMES = {
 }
 # A command that is called so comes before one that is also called so.
 _LESS = 0.8
+# What cannot run now comes after all that can.
+_LEAST = 0.01
 
 
 class Commands(Provider):
-    """Commands that can run now, then modules."""
+    """Commands that can run now, modules, and commands that cannot run, with the reason."""
 
     async def discover(self) -> Hits:
         """What is there before anything is typed."""
@@ -81,18 +83,24 @@ class Commands(Provider):
             if max(named, also) > 0:
                 shown = matcher.highlight(title) if named > 0 else title
                 yield Hit(max(named, also * _LESS), shown, run, help=words)
+        for title, words, run, others in self._commands(now=False):
+            score = max(matcher.match(title), matcher.match(others) * _LESS)
+            if score > 0:
+                yield Hit(score * _LEAST, title, run, help=f"not now: {words}")
 
     @property
     def _app(self) -> BaseApp:
         return cast("BaseApp", self.app)
 
-    def _commands(self) -> Iterator[_Row]:
-        now = self._app.situation()
+    def _commands(self, now: bool = True) -> Iterator[_Row]:
+        """The commands that can run now, or those that cannot, with the reason for their words."""
+        situation = self._app.situation()
         for command in COMMANDS:
-            if command.on == "main" and command.id != "palette" and command.check(now) is None:
+            reason = command.check(situation)
+            if command.on == "main" and command.id != "palette" and (reason is None) == now:
                 keys = f"  ({shown_keys(command)})" if command.keys else ""
                 run = partial(self._app.action_command, command.id)
-                yield f"{command.title}{keys}", command.help, run, _OTHER_NAMES.get(command.id, "")
+                yield f"{command.title}{keys}", reason or command.help, run, _OTHER_NAMES.get(command.id, "")
 
     def _modules(self) -> Iterator[_Row]:
         shelf = self._app.desk.shelf

@@ -389,6 +389,16 @@ async def test_the_palette_knows_other_names_of_commands(dump, typed, title):
         await app.sees(title)
 
 
+async def test_the_palette_says_why_a_command_cannot_run_now(dump):
+    async with driving(dump) as app:
+        await app.opened()
+        await app.press("2", "home", "g")
+        await app.until(lambda: app.app.desk.inspected == 0, "the first line is looked at")
+        await app.press("ctrl+p")
+        await app.type("extract")
+        await app.sees("cut this instruction out", "not now: the cursor is on no instruction")
+
+
 async def test_an_operand_that_is_there_twice_is_listed_once(tmp_path):
     text = dumps.helper("jit_square").replace("negate(%x)", "multiply(%x, %x)")
     dumps.write(tmp_path, 1, "jit_square", "before_optimizations", text)
