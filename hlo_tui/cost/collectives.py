@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from math import prod
 
 from hlo_tui.cost.rules import leaf_bytes
 from hlo_tui.hlo.header import Header
 from hlo_tui.hlo.instruction import Instruction
+from hlo_tui.hlo.numerals import product
 from hlo_tui.hlo.shape import Shape
 
 # What is done at once, by the opcode of what begins it.
@@ -73,7 +73,7 @@ def _group(groups: str, header: Header) -> int:
         sizes = {name: int(size) for name, size in _MESH.findall(groups)}
         axes = _AXES.search(groups)
         named = re.findall(r"'([^']{1,100})'", axes[1]) if axes is not None else []
-        return prod(sizes[name] for name in named if name in sizes) if named else 0
+        return product(sizes[name] for name in named if name in sizes) if named else 0
     iota = _IOTA.search(groups)
     if iota is not None:
         return int(iota[2])

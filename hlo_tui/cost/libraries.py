@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from math import prod
 
 from hlo_tui.cost.windows import convolution_flops
 from hlo_tui.hlo.instruction import Instruction
+from hlo_tui.hlo.numerals import product
 from hlo_tui.hlo.shape import Shape
 
 _MATMUL = re.compile(r"__cublas|__triton_gemm|__onednn\$matmul|matmul", re.IGNORECASE)
@@ -42,7 +42,7 @@ def _width(instruction: Instruction, lhs: Shape) -> int:
     """How many products are summed up for each element; the last dimension where the call does not say."""
     found = _CONTRACTING.search(instruction.attributes.get("backend_config", "").replace('\\"', '"'))
     places = [int(at) for at in re.findall(r"\d{1,9}", found[1])] if found is not None else [lhs.rank - 1]
-    return prod(lhs.dimensions[at] for at in places if 0 <= at < lhs.rank)
+    return product(lhs.dimensions[at] for at in places if 0 <= at < lhs.rank)
 
 
 def _convolution(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from math import prod
 
 from hlo_tui.cost.cost import NOTHING, Cost
 from hlo_tui.cost.libraries import library_cost
 from hlo_tui.cost.windows import convolution_flops, window_of
 from hlo_tui.hlo.instruction import Instruction
+from hlo_tui.hlo.numerals import product
 from hlo_tui.hlo.shape import Shape
 
 Sub = Callable[[str], Cost]
@@ -105,7 +105,7 @@ _Found = Cost | None
 def _dot(instruction: Instruction, operands: Sequence[Shape], _: Sub) -> _Found:
     if not operands:
         return None
-    width = prod(
+    width = product(
         operands[0].dimensions[at]
         for at in numbers(instruction.attributes.get("lhs_contracting_dims", ""))
         if at < operands[0].rank
@@ -141,7 +141,7 @@ def _first(shape: Shape) -> Shape:
 def _reduce_window(instruction: Instruction, _: Sequence[Shape], sub: Sub) -> _Found:
     window = window_of(instruction.attributes.get("window", ""))
     made = _first(instruction.shape)
-    count = prod(one.size for one in window)
+    count = product(one.size for one in window)
     applied = (count - 1) * made.element_count
     moving = [one for one in window if one.size != 1]
     padded = [one for one in window if one.low or one.high]
@@ -158,7 +158,7 @@ def _select_and_scatter(instruction: Instruction, operands: Sequence[Shape], sub
     if len(operands) < 2 or len(instruction.called) < 2:
         return None
     select, scatter = (instruction.attributes.get(key, "").lstrip("%") for key in ("select", "scatter"))
-    count = prod(one.size for one in window_of(instruction.attributes.get("window", "")))
+    count = product(one.size for one in window_of(instruction.attributes.get("window", "")))
     source = operands[1].element_count
     found = sub(select).arithmetic(source * (count - 1)) + sub(scatter).arithmetic(source)
     return Cost(found.flops, found.transcendentals, -1, found.unknown)
@@ -203,7 +203,7 @@ def _sort(_: Instruction, operands: Sequence[Shape], __: Sub) -> _Found:
 def _fft(instruction: Instruction, operands: Sequence[Shape], _: Sub) -> _Found:
     if not operands:
         return None
-    factors = prod(
+    factors = product(
         max(0, at.bit_length() - 1) for at in numbers(instruction.attributes.get("fft_length", ""))
     )
     return Cost(8.0 * factors * _first(operands[0]).element_count, 0, -1)

@@ -14,6 +14,7 @@ from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.body import Body
 from hlo_tui.hlo.instruction import Instruction
 from hlo_tui.hlo.module import Module
+from hlo_tui.hlo.numerals import LARGEST
 from hlo_tui.hlo.scopes import own_frame
 from hlo_tui.hlo.visible import visible
 
@@ -197,7 +198,7 @@ class _Runs:
             for callee, factor in calls[name]:
                 # A call back to what is around it goes nowhere.
                 if place[callee] < place[name]:
-                    counts[callee] += counts[name] * factor
+                    counts[callee] = min(counts[callee] + counts[name] * factor, LARGEST)
 
     def _calls(self, name: str, calls: dict[str, list[tuple[str, float]]]) -> list[tuple[str, float]]:
         found: list[tuple[str, float]] = []

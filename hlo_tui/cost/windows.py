@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 from hlo_tui.hlo.instruction import Instruction
+from hlo_tui.hlo.numerals import product
 from hlo_tui.hlo.shape import Shape
 
 _FIELD = re.compile(r"(\w+)=([\dx_\-]+)")
@@ -72,7 +72,7 @@ def convolution_flops(instruction: Instruction, lhs: Shape, rhs: Shape, result: 
         return 0
     groups = max(1, _int(instruction.attributes.get("feature_group_count", "1"), 1))
     batches = max(1, _int(instruction.attributes.get("batch_group_count", "1"), 1))
-    return 2.0 * (features // groups) * made * (batch // batches) * prod(spatial)
+    return 2.0 * (features // groups) * made * (batch // batches) * product(spatial)
 
 
 def _valid(window: Dimension, base: int, kernel: int, output: int) -> int:

@@ -13,6 +13,7 @@ from hlo_tui.hlo.body import Body
 from hlo_tui.hlo.instruction import Instruction
 from hlo_tui.hlo.loading import is_proto, open_document, read_proto
 from hlo_tui.hlo.module import Module
+from hlo_tui.hlo.numerals import number_of
 from hlo_tui.hlo.outline import Computation
 from hlo_tui.hlo.printing import print_module
 from hlo_tui.hlo.shape import Shape
@@ -317,8 +318,7 @@ def _defines(line: str, name: str) -> bool:
 
 
 def _number(parameter: Instruction) -> int:
-    text = parameter.operand_text.strip()
-    return int(text) if text.isascii() and text.isdigit() else 0
+    return number_of(parameter.operand_text) or 0
 
 
 def _closure(module: Module, called: list[str]) -> dict[str, Computation]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.instruction import Instruction
 from hlo_tui.hlo.module import Module
+from hlo_tui.hlo.numerals import number_of
 from hlo_tui.hlo.visible import visible
 
 # (computation, instruction)
@@ -150,9 +151,8 @@ class Wiring:
             return
         outer = self._outer.get(computation)
         if found.opcode == "parameter" and outer is not None and depth < _DEEPEST:
-            text = found.operand_text.strip()
-            number = int(text) if text.isascii() and text.isdigit() else -1
-            if 0 <= number < len(outer.operands):
+            number = number_of(found.operand_text)
+            if number is not None and number < len(outer.operands):
                 yield from self._source(outer.computation, outer.operands[number], depth + 1)
             return
         yield self.shown((computation, name))

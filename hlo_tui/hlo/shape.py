@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from math import prod
 
 from hlo_tui.hlo.attributes import balanced_end
+from hlo_tui.hlo.numerals import product
 
 # Bits that an element takes in a packed buffer. The 6-bit floats are kept one to a byte.
 _BITS = {
@@ -63,7 +63,7 @@ class Shape:
             return sum(element.element_count for element in self.elements)
         if -1 in self.dimensions or not _BITS.get(self.dtype, 8):
             return 0
-        return prod(self.dimensions)
+        return product(self.dimensions)
 
     @property
     def byte_size(self) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from hlo_tui.hlo.body import Body
 from hlo_tui.hlo.instruction import Instruction
 from hlo_tui.hlo.module import Module
+from hlo_tui.hlo.numerals import number_of
 from hlo_tui.hlo.outline import Outline
 from hlo_tui.hlo.scopes import own_frame
 from hlo_tui.hlo.shape import Shape
@@ -96,8 +97,8 @@ class Code:
         """For a part of what a loop carries the instruction that makes it: in the loop's body, or before it where the
         body only hands it on; None for everything else."""
         loop = found if found.opcode == "while" else self._loop_of(found)
-        part = index.strip("{}").partition(",")[0]
-        if loop is None or not part.isdecimal():
+        part = number_of(index.strip("{}").partition(",")[0])
+        if loop is None or part is None:
             return None
         body = self._body(loop.attributes.get("body", ""))
         root = (
@@ -105,12 +106,12 @@ class Code:
             if body is not None
             else None
         )
-        made = self._element(body, root, int(part)) if body is not None else None
+        made = self._element(body, root, part) if body is not None else None
         if made is not None and made.opcode not in _HANDED_ON:
             return made
         around = self._body(loop.computation)
         begun = around.by_name.get(loop.operands[0]) if around is not None and loop.operands else None
-        return self._element(around, begun, int(part)) if around is not None else None
+        return self._element(around, begun, part) if around is not None else None
 
     def _loop_of(self, found: Instruction) -> Instruction | None:
         """The loop whose body or condition has this parameter."""
@@ -149,7 +150,8 @@ def _part(shape: Shape, index: str) -> Shape:
     for at in index.strip("{}").split(","):
         if not at.strip():
             continue
-        if not at.strip().isdecimal() or int(at) >= len(part.elements):
+        number = number_of(at)
+        if number is None or number >= len(part.elements):
             return shape
-        part = part.elements[int(at)]
+        part = part.elements[number]
     return part

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hlo_tui.hlo.body import Body
 from hlo_tui.hlo.instruction import Instruction
 from hlo_tui.hlo.module import Module
+from hlo_tui.hlo.numerals import number_of
 from hlo_tui.hlo.shape import Shape
 from hlo_tui.memory.report import Lost
 
@@ -117,9 +118,10 @@ def _index(text: str) -> str:
 
 
 def _part(shape: Shape, index: str) -> Shape:
-    for at in index.strip("{}").split(","):
-        if at and int(at) < len(shape.elements):
-            shape = shape.elements[int(at)]
+    for part in index.strip("{}").split(","):
+        at = number_of(part)
+        if at is not None and at < len(shape.elements):
+            shape = shape.elements[at]
     return shape
 
 
@@ -164,5 +166,5 @@ def _is_copying_fusion(module: Module, user: Instruction, operand: str) -> bool:
         source = inner.by_name.get(source.operands[0])
     if root is None or root.opcode != "copy" or source is None or source.opcode != "parameter":
         return False
-    number = source.operand_text.strip()
-    return number.isdecimal() and user.operands[int(number) : int(number) + 1] == (operand,)
+    number = number_of(source.operand_text)
+    return number is not None and user.operands[number : number + 1] == (operand,)

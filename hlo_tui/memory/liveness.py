@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from hlo_tui.hlo.module import Module
+from hlo_tui.hlo.numerals import number_of
 from hlo_tui.memory.donations import aliases
 from hlo_tui.memory.inplace import Fusions
 from hlo_tui.memory.schedule import Flat, Step, leaf_count, leaves
@@ -203,8 +204,8 @@ class Liveness:
             for output, number, index in _ALIAS.findall(step.aliasing):
                 operand = self._operand(step, int(number))
                 if operand is not None and not index.strip() and operand.count == 1:
-                    at = int(output.split(",")[0]) if output.strip() else 0
-                    if at < count:
+                    at = number_of(output.partition(",")[0]) if output.strip() else 0
+                    if at is not None and at < count:
                         self._merge(step.leaves + at, operand.leaves)
         for result, number in self._fusions.updated(step.inside) if step.inside else ():
             operand = self._operand(step, number)
@@ -265,8 +266,8 @@ def _leaf_at(step: Step, index: str) -> int | None:
     shape, leaf = step.shape, step.leaves
     for part in index.strip("{}").split(","):
         if part.strip():
-            at = int(part)
-            if at >= len(shape.elements):
+            at = number_of(part)
+            if at is None or at >= len(shape.elements):
                 return None
             leaf += sum(leaf_count(element) for element in shape.elements[:at])
             shape = shape.elements[at]

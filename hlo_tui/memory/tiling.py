@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from math import prod
 
+from hlo_tui.hlo.numerals import product
 from hlo_tui.hlo.shape import Shape
 
 _ORDER = re.compile(r"\{([\d,]*)")
@@ -29,7 +29,7 @@ def padded_size(shape: Shape) -> int:
         -(-length // size) * size if size else length
         for length, size in zip(lengths, reversed(sizes), strict=False)
     ]
-    elements = prod(filled) * prod(lengths[len(sizes) :])
+    elements = product(filled) * product(lengths[len(sizes) :])
     bits = _BITS.search(shape.layout)
     each = int(bits[1]) if bits is not None else 8 * shape.byte_size // shape.element_count
     return (elements * each + 7) // 8

@@ -11,6 +11,7 @@ from hlo_tui.dump.modules import Module, Stage
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.attributes import parse_metadata
 from hlo_tui.hlo.frames import SourceFrame, inline_frame
+from hlo_tui.hlo.numerals import number_of
 from hlo_tui.hlo.visible import visible
 from hlo_tui.passes.blocks import Reader, Text
 from hlo_tui.passes.changes import Place
@@ -74,8 +75,9 @@ class History:
         Raises:
             HloTuiError: there is none.
         """
+        number = number_of(label)
         for place, stage in enumerate(self.stages):
-            if stage.label == label or (label.isdecimal() and stage.point.step == int(label)):
+            if stage.label == label or (number is not None and stage.point.step == number):
                 return place
         raise HloTuiError(f"no stage {visible(label)!r}", "hlo-tui passes DIR MODULE lists them")
 

@@ -14,6 +14,7 @@ from hlo_tui.dump.names import canonical
 from hlo_tui.dump.words import count_text
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.attributes import parse_metadata, split_top
+from hlo_tui.hlo.numerals import number_of
 from hlo_tui.hlo.shape import parse_shape
 from hlo_tui.hlo.source import FileSource, SpanSource
 from hlo_tui.hlo.visible import visible
@@ -184,11 +185,12 @@ def _arguments(text: Text) -> list[Argument]:
     numbered = []
     for place, row in enumerate(entry.rows):
         parsed = entry.parsed(place) if b" parameter(" in row else None
-        if parsed is not None and parsed.opcode == "parameter" and parsed.value.isdigit():
+        number = number_of(parsed.value) if parsed is not None and parsed.opcode == "parameter" else None
+        if parsed is not None and number is not None:
             name = str(parse_metadata(parsed.notes.get(METADATA, "")).get("op_name", "")) or parsed.name
             shape, _ = parse_shape(parsed.shape)
             sharding = parsed.notes.get("sharding", "")
-            numbered.append((int(parsed.value), Argument(name, shape.dtype, parsed.shape, sharding)))
+            numbered.append((number, Argument(name, shape.dtype, parsed.shape, sharding)))
     return [argument for _, argument in sorted(numbered, key=lambda one: one[0])]
 
 

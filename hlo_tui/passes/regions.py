@@ -10,6 +10,7 @@ import itertools
 import operator
 from collections.abc import Callable
 
+from hlo_tui.hlo.numerals import number_of
 from hlo_tui.passes.blocks import Block, Text
 from hlo_tui.passes.nodes import Parsed
 
@@ -193,8 +194,10 @@ class Side:
         caller = self._callers.get(node.block.name)
         if caller is not None and parsed.opcode == "parameter":
             operands = caller.parsed.operands
-            number = int(parsed.value) if parsed.value.isdigit() and len(parsed.value) < 10 else -1
-            return (caller.block, operands[number]) if 0 <= number < len(operands) else None
+            number = number_of(parsed.value)
+            if number is None or number >= len(operands):
+                return None
+            return caller.block, operands[number]
         if parsed.opcode == "get-tuple-element" and parsed.operands:
             return self._element(node, depth)
         return None
@@ -206,12 +209,11 @@ class Side:
         if whole is None or whole.merged is None:
             return None
         tuple_ = self.resolve(whole.block, whole.name, depth)
-        index = parsed.attributes.get("index", "")
-        if isinstance(tuple_, str) or tuple_.parsed.opcode != "tuple" or not index.isdigit():
+        number = number_of(parsed.attributes.get("index", ""))
+        if isinstance(tuple_, str) or tuple_.parsed.opcode != "tuple" or number is None:
             return None
-        number = int(index) if len(index) < 10 else -1
         operands = tuple_.parsed.operands
-        return (tuple_.block, operands[number]) if 0 <= number < len(operands) else None
+        return (tuple_.block, operands[number]) if number < len(operands) else None
 
 
 def same_source(a: Node | str, b: Node | str) -> bool:

@@ -12,7 +12,7 @@ from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.shape import Shape
 from hlo_tui.hlo.source import BytesSource
 
-_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|%?([A-Za-z_][\w.\-]*)((?:#\d+)+)', re.S)
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|%?([A-Za-z_][\w.\-]*)((?:#\d{1,9})+)', re.S)
 MARK = ".element."
 
 

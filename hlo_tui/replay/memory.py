@@ -92,7 +92,7 @@ def parse_size(text: str) -> int:
     Raises:
         ValueError: it is no size.
     """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?\s*", text.lower())
+    found = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,9})?)\s*([kmgt]?)(?:i?b)?\s*", text.lower())
     if found is None:
         raise ValueError(f"{text!r} is no size")
     return int(float(found[1]) * 1000 ** " kmgt".index(found[2] or " "))

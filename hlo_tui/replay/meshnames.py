@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import re
+
+from hlo_tui.hlo.numerals import number_of, product
 
 _NAMED = re.compile(
     r"\{mesh\[([^\]]*)\],\s*(?:(manual|replicated|maximal)|\[((?:\{[^{}]*\}(?:,\s*)?)*)\])((?:[^{}]|\{[^{}]*\})*)\}"
 )
-_AXIS = re.compile(r"'([^']*)'\s*=\s*(\d+)")
+_AXIS = re.compile(r"'([^']*)'\s*=\s*(\d{1,9})\b")
 _IDS = re.compile(r"device_ids=\(([\d,\s]*)\)")
 _DIMENSION = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r"'([^']*)'(:)?")
+# No mesh has more devices; a list of them is not made for a number that a damaged text has.
+_MOST_DEVICES = 1 << 20
 
 
 def rewrite(text: bytes) -> bytes:
@@ -34,10 +37,13 @@ def _listed(found: re.Match[str]) -> str:
     used = [name for names in cut for name in names]
     if parts or len(set(used)) != len(used) or not set(used) <= set(axes):
         return found.group()
-    tiles = [math.prod(axes[name] for name in names) for names in cut]
+    count = product(axes.values())
+    if not 0 < count <= _MOST_DEVICES:
+        return found.group()
+    tiles = [product(axes[name] for name in names) for names in cut]
     if not used:
         return "{replicated}"
-    rest = math.prod(axes.values()) // math.prod(tiles)
+    rest = count // product(tiles)
     devices = ",".join(map(str, _in_order(axes, used, mesh)))
     if rest == 1:
         return f"{{devices=[{','.join(map(str, tiles))}]{devices}}}"
@@ -47,7 +53,7 @@ def _listed(found: re.Match[str]) -> str:
 def _in_order(axes: dict[str, int], used: list[str], mesh: str) -> list[int]:
     """The devices with the used axes outermost, in the order of their use, and the others inside."""
     written = _IDS.search(mesh)
-    ids = [int(n) for n in written[1].split(",")] if written and written[1].strip() else None
+    ids = [number_of(n) for n in written[1].split(",")] if written else [None]
     order = [*used, *(name for name in axes if name not in used)]
     strides, step = {}, 1
     for name in reversed(list(axes)):
@@ -55,4 +61,5 @@ def _in_order(axes: dict[str, int], used: list[str], mesh: str) -> list[int]:
     places = [0]
     for name in order:
         places = [place + n * strides[name] for place in places for n in range(axes[name])]
-    return places if ids is None or len(ids) != len(places) else [ids[place] for place in places]
+    known = [number for number in ids if number is not None]
+    return [known[place] for place in places] if len(known) == len(ids) == len(places) else places

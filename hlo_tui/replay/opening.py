@@ -148,7 +148,7 @@ def _listed(module: Module) -> tuple[dict[str, list[str]], list[tuple[str, str]]
     return order, elided, count
 
 
-_NUMBER = re.compile(r"\.(\d+)$")
+_NUMBER = re.compile(r"\.(\d{1,18})$")
 
 
 def restore_names(module: pb.HloModuleProto, order: Mapping[str, Sequence[str]]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hlo_tui.hlo.numerals import number_of, product
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 
 
@@ -42,7 +42,7 @@ class Tiling(NamedTuple):
 def from_op_sharding(sharding: pb.OpSharding, rank: int, devices: int) -> Tiling | None:
     """The tiles of HLO's own sharding form; None where every device has all, or the form is not known."""
     dims = list(sharding.tile_assignment_dimensions)
-    if sharding.type != pb.OpSharding.OTHER or len(dims) < rank or math.prod(dims) != devices:
+    if sharding.type != pb.OpSharding.OTHER or len(dims) < rank or product(dims) != devices:
         return None
     if sharding.iota_reshape_dims:
         order = np.arange(devices).reshape(list(sharding.iota_reshape_dims))
@@ -64,7 +64,9 @@ class Mesh(NamedTuple):
 
 
 _MESH = re.compile(r"@?([\w.\-]+)\s*=\s*#sdy\.mesh<\[([^\]]*)\](?:\s*,\s*device_ids\s*=\s*\[([^\]]*)\])?>")
-_AXIS = re.compile(r'"([^"]*)"\s*=\s*(\d+)')
+# No mesh has more devices.
+_MOST_DEVICES = 1 << 20
+_AXIS = re.compile(r'"([^"]*)"\s*=\s*(\d{1,9})\b')
 _SHARDING = re.compile(r"<@([\w.\-]+),\s*\[([^\]]*)\]")
 _DIMENSION = re.compile(r"\{([^}]*)\}")
 _NAME = re.compile(r'"([^"]*)"(?::\((\d+)\)(\d+))?')
@@ -75,10 +77,14 @@ def read_meshes(text: str) -> dict[str, Mesh]:
     meshes = {}
     for name, axes, ids in _MESH.findall(text):
         sizes = {axis: int(size) for axis, size in _AXIS.findall(axes)}
-        devices = (
-            tuple(int(i) for i in ids.split(",")) if ids.strip() else tuple(range(math.prod(sizes.values())))
+        count = product(sizes.values())
+        listed = (
+            [number_of(i) for i in ids.split(",")] if ids.strip() else list(range(min(count, _MOST_DEVICES)))
         )
-        meshes[name] = Mesh(sizes, devices)
+        devices = tuple(i for i in listed if i is not None and i < count)
+        # Each device has one place; where a damaged text says otherwise, the mesh is not known.
+        if count == len(set(devices)) == len(listed):
+            meshes[name] = Mesh(sizes, devices)
     return meshes
 
 

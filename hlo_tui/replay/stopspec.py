@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from hlo_tui.errors import HloTuiError
+from hlo_tui.hlo.numerals import number_of
 from hlo_tui.replay.conditions import parse_condition
 
 FORMS = (
@@ -143,7 +144,8 @@ def _read(base: str) -> StopSpec | None:
         return StopSpec("op_name", _pattern(base, rest))
     if kind == "line":
         file, _, line = rest.rpartition(":")
-        return StopSpec("source", file, line=int(line)) if file and line.isdecimal() else None
+        number = number_of(line)
+        return StopSpec("source", file, line=number) if file and number is not None else None
     if kind == "tag":
         key, _, value = rest.partition("=")
         return StopSpec("tag", key, detail=value)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hlo_tui.errors import HloTuiError
+from hlo_tui.hlo.numerals import number_of
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import arrays, standins
 from hlo_tui.replay.frames import Frame
@@ -198,12 +199,12 @@ def _leading(shape: pb.ShapeProto, array: arrays.Array, source: str) -> Any:
 
 
 def _passing_on(op: Op, source: str) -> Step:
-    number = source.removeprefix("operand:")
+    number = number_of(source.removeprefix("operand:"))
     shape = value_shape(op)
     first = shape.tuple_shapes[0] if shape.tuple_shapes else shape
-    if not number.isdigit() or int(number) >= len(op.operands):
+    if number is None or number >= len(op.operands):
         raise HloTuiError(f"{source!r} is no operand", f"{op.name} has {len(op.operands)}", f"forms: {FORMS}")
-    place = op.operands[int(number)]
+    place = op.operands[number]
     operand = value_shape(op.computation.ops[place])
     wanted, got = arrays.shape_text(shape), arrays.shape_text(operand)
     if got == wanted:

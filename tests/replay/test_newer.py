@@ -9,6 +9,7 @@ import pytest
 
 from hlo_tui.replay.compact import expand, is_compact
 from hlo_tui.replay.meshnames import rewrite
+from hlo_tui.replay.sharding import read_meshes
 from tests.corpus import corpus_dir
 from tests.replay.conftest import Open, forward
 
@@ -96,6 +97,34 @@ MESH = "mesh['a'=4,'b'=2]"
 def test_shardings_by_mesh_names_become_lists_of_devices(named: str, listed: str | None) -> None:
     text = f"sharding={{{MESH}, {named}}}, metadata={{}}".encode()
     assert rewrite(text) == (text if listed is None else f"sharding={listed}, metadata={{}}".encode())
+
+
+@pytest.mark.parametrize("size", ["0", "999999999", "9" * 5000, "4000000"])
+def test_a_mesh_that_no_machine_has_stays_as_it_is(size: str) -> None:
+    text = f"sharding={{mesh['a'={size},'b'=2], [{{'a'}}, {{'b'}}]}}".encode()
+    assert rewrite(text) == text
+
+
+def test_devices_that_are_no_numbers_are_counted_instead() -> None:
+    text = b"sharding={mesh['a'=2, device_ids=(1 1,0)], [{'a'}]}"
+    assert rewrite(text) == b"sharding={devices=[2]0,1}"
+
+
+@pytest.mark.parametrize(
+    ("mesh", "devices"),
+    [
+        ('["a"=2, "b"=2]', (0, 1, 2, 3)),
+        ('["a"=2, "b"=2], device_ids=[3, 2, 1, 0]', (3, 2, 1, 0)),
+        ('["a"=2, "b"=2], device_ids=[3, 2, 1, 1]', None),
+        ('["a"=2, "b"=2], device_ids=[3, 2, 1, 7]', None),
+        ('["a"=2], device_ids=[x, 1]', None),
+        (f'["a"=2], device_ids=[{"9" * 5000}, 1]', None),
+        ('["a"=999999999, "b"=999999999]', None),
+    ],
+)
+def test_a_mesh_has_each_device_once(mesh: str, devices: tuple[int, ...] | None) -> None:
+    found = read_meshes(f"{{mesh = #sdy.mesh<{mesh}>}}").get("mesh")
+    assert (None if found is None else found.devices) == devices
 
 
 @pytest.mark.parametrize("stage", ["before_optimizations.txt", "cpu_after_optimizations.txt"])
