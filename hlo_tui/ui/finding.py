@@ -99,7 +99,7 @@ def _extract(app: BaseApp) -> None:
         "extract", "FILE DEPTH; depth: 0 this instruction alone, 1 its operands too, ... or all",
         f"{name}.hlo 0", select=False,
     )  # fmt: skip
-    app.say("a file, and how deep: 0 is this instruction alone, 1 with its operands, all with all they need")
+    app.say("FILE DEPTH: 0 is this instruction alone, 1 with its operands, ... or all")
 
 
 @answers("extract")

@@ -87,13 +87,21 @@ def help_rows(now: Situation, width: int) -> list[Row]:
             groups.setdefault(command.group, []).extend(_help_rows(command, width, command.id))
             continue
         keys, title = f"  {shown_keys(command):<20} ", f"{command.title:<{title_width}} "
-        off.append(row(Span(keys, "key_off"), Span(title, "key_off"), Span(reason, "muted")))
+        off.append(
+            row(
+                Span(keys, "key_off"), Span(title, "key_off"), Span(reason, "muted"), key=(command.id, "not now")
+            )
+        )  # fmt: skip
     for group, lines in groups.items():
         rows += [row(Span(f" {group}", "heading")), *lines, row()]
     rows.append(row(Span(" In lists and in the code", "heading")))
-    rows += [row(Span(f"  {key:<20} ", "key"), Span(words, "muted")) for key, words in _WALKING]
+    rows += [row(Span(f"  {key:<20} ", "key"), Span(words, "muted"), key=(key,)) for key, words in _WALKING]
     rows += [row(), row(Span(" Signs beside the code and the modules", "heading"))]
-    rows += [row(Span(f"  {sign:<20} ", role), Span(words, "muted")) for sign, role, words in _SIGNS]
+    # The cursor goes through what has a key, and so comes to the end of all this.
+    for sign, role, words in _SIGNS:
+        first, *rest = wrap(words, width - 24, "muted")
+        rows.append(row(Span(f"  {sign:<20} ", role), *first.spans[1:], key=(sign,)))
+        rows += [row(Span(" " * 23), *line.spans[1:]) for line in rest]
     if off:
         rows += [row(), row(Span(" Not now", "heading")), *off]
     return rows

@@ -342,6 +342,17 @@ async def test_help_says_what_can_be_done_and_what_not(dump):
         await app.misses("Not now")
 
 
+async def test_all_of_the_help_can_be_come_to(dump):
+    async with driving(dump, (80, 24)) as app:
+        await app.opened()
+        await app.press("question_mark")
+        await app.sees("Keys ───")
+        await app.press("end")
+        await app.sees("pane of the job")
+        await app.press("pageup", "pageup")
+        await app.sees("a NaN or an infinity in the value")
+
+
 async def test_what_cannot_be_done_now_says_why(dump):
     async with driving(dump) as app:
         await app.opened()
