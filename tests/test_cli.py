@@ -161,6 +161,13 @@ def test_the_nearest_modules_are_named_and_how_many_more_there_are(tmp_path: Pat
     assert "there are: jit_helper_7, jit_helper_" in run("replay", tmp_path, "jit_helper7").stderr
 
 
+def test_the_table_of_recorded_runs_has_a_heading() -> None:
+    lines = run("executions", REPLAY, "jit_product").stdout.splitlines()
+    assert lines[0].split()[:2] == ["run", "health"]
+    assert lines[1].split()[:2] == ["1", "finite"]
+    assert json.loads(run("executions", "--json", REPLAY, "jit_product").stdout)["n"] == 1
+
+
 def test_a_command_that_is_none_is_said_to_be_none(tmp_path: Path) -> None:
     done = run("memroy", tmp_path)
     assert done.returncode == 2

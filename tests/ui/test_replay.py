@@ -9,12 +9,14 @@ from dataclasses import replace
 import pytest
 
 from hlo_tui.errors import EngineError
+from hlo_tui.replay.session import State
 from hlo_tui.replay.stopspec import TAGS
+from hlo_tui.ui.replayrows import ReplayView, build
 from hlo_tui.ui.replays import ReplayOptions
 from tests.corpus import DATA
 from tests.ui import dumps
 from tests.ui.driving import driving
-from tests.ui.fakes import OVERVIEW, SEEN, STOPS, FakeSession
+from tests.ui.fakes import OVERVIEW, SEEN, START, STOPS, FakeSession
 
 
 @pytest.fixture(autouse=True)
@@ -503,3 +505,18 @@ async def test_what_a_panel_waits_for_is_stopped_before_it_is_left_and_why_it_do
         session.look = monkey
         await app.press("ctrl+c")
         await app.until(lambda: app.app.screen is app.app.main, "back at the code")
+
+
+@pytest.mark.parametrize(
+    ("width", "words"),
+    [
+        (120, "unit grain, inputs made, seed 0, not faithful: i says why"),
+        (80, "not faithful: i says why"),
+        (72, "not faithful: i"),
+        (50, ""),
+    ],
+)
+def test_what_a_replay_runs_on_is_never_cut_in_the_middle_of_a_word(width, words):
+    state = State(status="standing", at="stop", current=STOPS[0], number=1, history=(STOPS[0],), start=START)
+    head = build(ReplayView(state), width)[0]
+    assert "".join(span.text for span in head.right) == words
