@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
 from hlo_tui import __version__
-from hlo_tui.commands import compiling, costing, cutting, finding, graphing, jobs, reading, running
+from hlo_tui.commands import compiling, costing, cutting, finding, graphing, jobs, reading, running, streams
 from hlo_tui.commands.saying import refuse, say
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
@@ -53,33 +52,27 @@ _SCREEN = """hlo-tui PATH opens the screen on a dump directory or one file; the 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
+    streams.open_closed()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal need not have the signs that stand for what it must not be sent.
         sys.stdout.reconfigure(errors="replace")
     try:
         code = _dispatch(given)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
         return code
     except HloTuiError as error:
         say(f"hlo-tui: {error}")
         return error.exit_code
     except BrokenPipeError:
         # The reader of our output (`head`, a pager) has seen enough.
-        _drop_output()
+        streams.drop_output()
         return 0
     except OSError as error:
         say(f"hlo-tui: {error}")
-        _drop_output()
+        streams.drop_output()
         return HloTuiError.exit_code
     except KeyboardInterrupt:
         return 130
-
-
-def _drop_output() -> None:
-    """Let go what Python still holds for stdout: to write it at the end would fail again."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _dispatch(given: list[str]) -> int:

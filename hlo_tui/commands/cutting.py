@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 from hlo_tui.commands.saying import say
+from hlo_tui.commands.streams import put
 from hlo_tui.commands.writing import check_out, write
 from hlo_tui.dump.words import count_text
 from hlo_tui.errors import HloTuiError
@@ -42,7 +42,7 @@ def extract(parsed: argparse.Namespace) -> int:
     for note in part.notes:
         say(f"hlo-tui: {note}")
     if parsed.out is None and not parsed.json:
-        sys.stdout.buffer.write(part.text)
+        put(part.text)
         return 0
     told: dict[str, Any] = {
         "module": part.name,
@@ -110,7 +110,7 @@ def convert(parsed: argparse.Namespace) -> int:
         check_out(parsed.out, parsed.path)
     made = convert.convert(parsed.path, form, parsed.member, draw=_drawn)
     if to_stdout:
-        sys.stdout.buffer.write(made.data)
+        put(made.data, text=form != FORMS[1])
     else:
         convert.write(made, parsed.out)
     for words in made.lost:
