@@ -6,8 +6,12 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from hlo_tui.errors import HloTuiError
+
 GAP = 3
 _SWEEPS = 6
+# A long chain that uses one value all along has as many bends as half the square of its length.
+_MOST_BENDS = 60_000
 
 
 @dataclass(slots=True, eq=False)
@@ -54,6 +58,9 @@ def lay_out(widths: Mapping[Hashable, int], edges: Iterable[tuple[Hashable, Hash
     Args:
         widths: columns of each node, in an order that decides where nothing else does.
         edges: from above to below; those that would close a circle are turned around.
+
+    Raises:
+        HloTuiError: the lines are too long, all of them together.
     """
     boxes = {key: Box(key, max(1, width)) for key, width in widths.items()}
     following: dict[Hashable, list[Hashable]] = {key: [] for key in boxes}
@@ -68,6 +75,12 @@ def lay_out(widths: Mapping[Hashable, int], edges: Iterable[tuple[Hashable, Hash
         for target in following[source]
     ]
     _assign_layers(boxes, order, pairs)
+    bends = sum(boxes[target].layer - boxes[source].layer - 1 for source, target in set(pairs))
+    if bends > _MOST_BENDS:
+        message = f"{len(boxes):,} instructions, with lines past {bends:,} places"
+        raise HloTuiError(
+            "too much to draw", message, "a smaller width draws less; .dot is written at any size"
+        )
     layers: list[list[Box]] = [[] for _ in range(1 + max((box.layer for box in boxes.values()), default=-1))]
     for box in boxes.values():
         layers[box.layer].append(box)
@@ -142,8 +155,9 @@ def _reorder(layers: list[list[Box]]) -> None:
     best, crossings = [list(layer) for layer in layers], _crossings(layers)
     for sweep in range(_SWEEPS):
         down = sweep % 2 == 0
-        for layer in layers if down else reversed(layers):
-            place = {id(box): number for row in layers for number, box in enumerate(row)}
+        for at in range(len(layers)) if down else reversed(range(len(layers))):
+            layer, near = layers[at], layers[max(0, at - 1) : at + 2]
+            place = {id(box): number for row in near for number, box in enumerate(row)}
             layer.sort(key=lambda box, p=place, d=down: _mean(box, p, d))  # type: ignore[misc]
         found = _crossings(layers)
         if found < crossings:
@@ -166,7 +180,23 @@ def _crossings(layers: Sequence[Sequence[Box]]) -> int:
         ends = [
             place[id(target)] for box in layer for target in sorted(box.below, key=lambda b: place[id(b)])
         ]
-        count += sum(ends[a] > ends[b] for a in range(len(ends)) for b in range(a + 1, len(ends)))
+        count += inversions(ends, len(below))
+    return count
+
+
+def inversions(numbers: Sequence[int], bound: int) -> int:
+    """How many pairs of numbers below `bound` stand the wrong way round; a Fenwick tree counts what came before."""
+    tree, count = [0] * (bound + 1), 0
+    for seen, number in enumerate(numbers):
+        at, no_larger = number + 1, 0
+        while at:
+            no_larger += tree[at]
+            at &= at - 1
+        count += seen - no_larger
+        at = number + 1
+        while at <= bound:
+            tree[at] += 1
+            at += at & -at
     return count
 
 
@@ -192,10 +222,11 @@ def _place(layers: Sequence[Sequence[Box]]) -> None:
 
 def _step_aside(above: Sequence[Box], layer: Sequence[Box]) -> None:
     """Move bends by a column that stand right below where another box's lines begin: the two would look like one."""
+    begun = {one.middle: one for one in above if one.below}
     for box in layer:
         if box.key is None:
-            others = {one.middle for one in above if one.below and one is not box.above[0]}
-            free = (column for column in (box.left, box.left + 1, box.left - 1) if column not in others)
+            own = (None, box.above[0])
+            free = (column for column in (box.left, box.left + 1, box.left - 1) if begun.get(column) in own)
             box.left = next(free, box.left)
 
 

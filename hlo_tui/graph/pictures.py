@@ -46,7 +46,7 @@ def picture(graph: Graph, wiring: Wiring, title: str, form: str) -> bytes:
         form: "dot", "svg" or "html"; the last two are laid out by Graphviz where it is installed.
 
     Raises:
-        HloTuiError: the form is none of these.
+        HloTuiError: the form is none of these, or there is too much to lay out.
     """
     if form not in FORMS:
         raise HloTuiError("no such picture", visible(form), f"there are: {', '.join(FORMS)}")

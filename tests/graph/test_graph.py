@@ -8,6 +8,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
+from collections.abc import Hashable
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from hlo_tui.cli import main
 from hlo_tui.errors import HloTuiError
 from hlo_tui.graph.drawing import draw
-from hlo_tui.graph.layout import lay_out
+from hlo_tui.graph.layout import inversions, lay_out
 from hlo_tui.graph.pictures import dot, picture, svg
 from hlo_tui.graph.routing import route
 from hlo_tui.graph.wiring import Graph, Wiring, between, find_key, fusions, neighbourhood, whole
@@ -156,6 +157,27 @@ def test_boxes_do_not_touch_and_lines_can_be_told_apart(drawn, widths: list[int]
             if line.start != line.end:
                 for column in range(min(line.start, line.end), max(line.start, line.end) + 1):
                     assert across.setdefault((column, line.track), id(line.source)) == id(line.source)
+
+
+def passed(length: int) -> tuple[dict[Hashable, int], list[tuple[Hashable, Hashable]]]:
+    """A chain that uses one value all along."""
+    widths: dict[Hashable, int] = dict.fromkeys(("p", *range(length)), 9)
+    edges: list[tuple[Hashable, Hashable]] = [("p", at) for at in range(length)]
+    return widths, edges + [(at, at + 1) for at in range(length - 1)]
+
+
+def test_a_chain_has_a_line_that_passes_it_and_one_too_long_is_refused():
+    layout = lay_out(*passed(80))
+    assert [sum(box.key is not None for box in layer) for layer in layout.layers] == [1] * 81
+    assert sum(box.key is None for layer in layout.layers for box in layer) == 79 * 80 // 2
+    with pytest.raises(HloTuiError, match="too much to draw"):
+        lay_out(*passed(2000))
+
+
+@given(st.lists(st.integers(0, 20), max_size=40))
+def test_pairs_that_stand_the_wrong_way_round_are_counted(numbers: list[int]):
+    wrong = sum(a > b for at, a in enumerate(numbers) for b in numbers[at + 1 :])
+    assert inversions(numbers, 21) == wrong
 
 
 def test_circles_are_laid_out_too():
