@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual.strip import Strip
 from textual.widget import Widget
 
+from hlo_tui.hlo.visible import visible
 from hlo_tui.ui.commands import BY_ID, COMMANDS, Command, Situation, shown_key
 from hlo_tui.ui.glyphs import LINE
 from hlo_tui.ui.paint import Paint
@@ -40,8 +41,8 @@ class Bar(Widget):
 
 
 def rule(title: str, focused: bool, width: int) -> Row:
-    """A line across with a title in it."""
-    words = f" {title} "
+    """A line across with a title in it, which may have names of files and of modules."""
+    words = f" {visible(title)} "
     return Row(
         (Span(words, "title" if focused else "title_away"), Span(LINE * max(0, width - len(words)), "rule"))
     )

@@ -9,6 +9,7 @@ from rich.style import Style as RichStyle
 from textual.strip import Strip
 from textual.theme import Theme as TextualTheme
 
+from hlo_tui.hlo.visible import visible
 from hlo_tui.theme.style import Style
 from hlo_tui.theme.theme import Theme
 from hlo_tui.ui.glyphs import to_ascii
@@ -49,7 +50,8 @@ class Paint:
         return found
 
     def segment(self, text: str, role: str, over: str = "") -> Segment:
-        """Text in a role."""
+        """Text in a role; whatever it is made of, a terminal can be sent it."""
+        text = visible(text)
         return Segment(to_ascii(text) if self.ascii_only else text, self.style(role, over))
 
     def strip(self, spans: Iterable[Span], over: str = "") -> Strip:
