@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from bisect import bisect_right
 from collections import defaultdict
@@ -11,7 +12,7 @@ from hlo_tui.hlo.frames import SourceFrame, StackFrames
 from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.outline import Computation, Outline
 from hlo_tui.hlo.source import BytesSource, Source
-from hlo_tui.passes.nodes import Parsed, from_instruction, read
+from hlo_tui.passes.nodes import Parsed, Tail, from_instruction, read
 
 _ROWS = re.compile(rb"\n[ \t]*+(?:ROOT )?+%?([A-Za-z_][\w.\-\x80-\xff]*+) = ")
 
@@ -22,17 +23,20 @@ class Reader:
     def __init__(self) -> None:
         self._now: dict[bytes, Parsed | None] = {}
         self._before: dict[bytes, Parsed | None] = {}
+        self._tails: dict[str, Tail] = {}
+        self._tails_kept = 0
 
     def turn(self) -> None:
         """Begin with another module; what only the one before the last had is forgotten."""
         self._before, self._now = self._now, {}
+        self._tails = dict(itertools.islice(self._tails.items(), self._tails_kept, None))
+        self._tails_kept = len(self._tails)
 
     def read(self, row: bytes) -> Parsed | None:
         """One instruction, None where the line is none."""
-        row = row.strip()
         if row in self._now:
             return self._now[row]
-        parsed = self._before[row] if row in self._before else read(row)
+        parsed = self._before[row] if row in self._before else read(row.strip(), self._tails)
         self._now[row] = parsed
         return parsed
 
@@ -98,12 +102,13 @@ class Block:
 
     def parsed(self, place: int) -> Parsed | None:
         """The instruction at a place; None where its text is none."""
+        if place in self._parsed:
+            return self._parsed[place]
         rows = self.rows
         if self._instructions is not None:
             return self._instructions[place]
-        if place not in self._parsed:
-            self._parsed[place] = self._reader.read(rows[place])
-        return self._parsed[place]
+        parsed = self._parsed[place] = self._reader.read(rows[place])
+        return parsed
 
     def line_of(self, place: int) -> int:
         """The line of the text, from 0, on which the instruction at a place begins."""

@@ -60,7 +60,7 @@ class Contents:
             if block is None or name in self._twins:
                 self._tokens[name] = _ABSENT if block is None else ("twin", name)
                 continue
-            callees = {callee for place in range(len(block.rows)) for callee in _called(block, place)}
+            callees = _callees(block)
             missing = [callee for callee in callees if callee not in self._tokens and callee not in waiting]
             if missing:
                 waiting += missing
@@ -79,6 +79,26 @@ class Contents:
         return ("content", self._interner.number((root, tuple(sorted(digests)))))
 
     def _digests(self, block: Block) -> list[int]:
+        found: list[int] = []
+        known: dict[str, int] = {}
+        for place, name in enumerate(block.names):
+            parsed = block.parsed(place)
+            operands = parsed.operands if parsed is not None else ()
+            for operand in operands:
+                if operand not in known and operand in block.index:
+                    return self._digests_in_any_order(block)
+            found.append(self._computed(block, place, tuple([known.get(one, one) for one in operands])))
+            known.setdefault(name, found[-1])
+        return found
+
+    def _computed(self, block: Block, place: int, sources: tuple[int | str, ...]) -> int:
+        parsed = block.parsed(place)
+        if parsed is None:
+            return self._interner.number((block.rows[place], sources, ()))
+        called = tuple([self._tokens.get(name, _CIRCLE) for name in parsed.called]) if parsed.called else ()
+        return self._interner.number((parsed.label, sources, called))
+
+    def _digests_in_any_order(self, block: Block) -> list[int]:
         index = block.index
         found: dict[int, int] = {}
         begun: set[int] = set()
@@ -97,13 +117,15 @@ class Contents:
                     continue
                 stack.pop()
                 if place not in found:
-                    sources = tuple(found.get(index.get(name, -1), name) for name in operands)
-                    label = parsed.label if parsed is not None else block.rows[place]
-                    called = tuple(self._tokens.get(name, _CIRCLE) for name in _called(block, place))
-                    found[place] = self._interner.number((label, sources, called))
+                    sources = tuple([found.get(index.get(name, -1), name) for name in operands])
+                    found[place] = self._computed(block, place, sources)
         return [found[place] for place in range(len(block.rows))]
 
 
-def _called(block: Block, place: int) -> tuple[str, ...]:
-    parsed = block.parsed(place)
-    return parsed.called if parsed is not None else ()
+def _callees(block: Block) -> set[str]:
+    found: set[str] = set()
+    for place in range(len(block.rows)):
+        parsed = block.parsed(place)
+        if parsed is not None and parsed.called:
+            found.update(parsed.called)
+    return found

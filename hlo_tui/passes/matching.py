@@ -30,6 +30,7 @@ class Matching:
         self._interner = interner
         self._ready: tuple[dict[Hashable, list[Node]], dict[Hashable, list[Node]]] = ({}, {})
         self._touched: list[Hashable] = []
+        self._noted: tuple[dict[int, int], dict[int, int]] = ({}, {})
         self._joined = 0
         self.trusted = True
 
@@ -72,22 +73,34 @@ class Matching:
     # What computes the same.
 
     def _digest(self, side: Side, contents: Contents) -> None:
-        number = self._interner.number
+        for node in side.nodes:
+            if node.digest >= 0:
+                continue
+            sources = _where_from(node)
+            # Most stand behind what they use.
+            if -1 in sources:
+                self._digest_below(node, contents)
+            else:
+                node.digest = self._computed(node, sources, contents)
+
+    def _digest_below(self, first: Node, contents: Contents) -> None:
         begun: set[int] = set()
-        for first in side.nodes:
-            stack = [first]
-            while stack:
-                node = stack[-1]
-                missing = [s for s in node.sources if isinstance(s, Node) and s.digest < 0]
-                if node.digest < 0 and missing and id(node) not in begun:
-                    begun.add(id(node))
-                    stack += missing
-                    continue
-                stack.pop()
-                if node.digest < 0:
-                    sources = tuple([s if isinstance(s, str) else s.digest for s in node.sources])
-                    called = contents.tokens(node.parsed.called) if node.merged is None else ()
-                    node.digest = number((node.parsed.label, sources, called))
+        stack = [first]
+        while stack:
+            node = stack[-1]
+            missing = [s for s in node.sources if isinstance(s, Node) and s.digest < 0]
+            if node.digest < 0 and missing and id(node) not in begun:
+                begun.add(id(node))
+                stack += missing
+                continue
+            stack.pop()
+            if node.digest < 0:
+                node.digest = self._computed(node, _where_from(node), contents)
+
+    def _computed(self, node: Node, sources: tuple[Hashable, ...], contents: Contents) -> int:
+        parsed = node.parsed
+        called = contents.tokens(parsed.called) if parsed.called and node.merged is None else ()
+        return self._interner.number((parsed.label, sources, called))
 
     def _equal_ones(self, trusted: bool | None) -> None:
         """Match what computes the same; on the way it turns out whether names stay."""
@@ -118,7 +131,7 @@ class Matching:
         if len(some) == len(others) == 1:
             return [(some[0], others[0])]
         pairs: list[tuple[Node, Node]] = []
-        for key in (_name, _notes, _nothing) if self.trusted else _WITHOUT_NAMES:
+        for key in self._tells_apart():
             waiting: dict[Hashable, list[Node]] = defaultdict(list)
             for node in reversed(others):
                 waiting[key(self._b, node)].append(node)
@@ -134,6 +147,30 @@ class Matching:
             if not some or not others:
                 break
         return pairs
+
+    def _tells_apart(self) -> tuple[Callable[[Side, Node], Hashable], ...]:
+        """What tells apart nodes that compute the same, the surest first."""
+        if self.trusted:
+            return _name, self._notes, _nothing
+        return (
+            lambda side, node: (_users(side, node), self._notes(side, node)),
+            lambda side, node: (_uses(side, node), self._notes(side, node)),
+            _users, _uses, self._notes, _nothing,
+        )  # fmt: skip
+
+    def _notes(self, side: Side, node: Node) -> Hashable:
+        parsed = node.parsed
+        known = self._noted[side is self._b]
+        # Lines that end alike share their notes; with the source frames behind them they are long.
+        number = known.get(id(parsed.notes))
+        if number is None:
+            notes = tuple(
+                (key, text.replace(f"{FRAME}={parsed.frame}", ""))
+                for key, text in sorted(parsed.notes.items())
+            )
+            number = self._interner.number((notes, side.text.frames(parsed.frame)))
+            known[id(parsed.notes)] = number
+        return parsed.layout, number
 
     # What is around.
 
@@ -302,7 +339,7 @@ def _canonical(source: Node | str) -> Hashable:
 
 
 def _where_from(node: Node) -> tuple[Hashable, ...]:
-    return tuple(map(_canonical, node.sources))
+    return tuple([source if isinstance(source, str) else source.digest for source in node.sources])
 
 
 def _alike(a: Node, b: Node) -> bool:
@@ -310,13 +347,16 @@ def _alike(a: Node, b: Node) -> bool:
 
 
 def _from_sources(node: Node) -> Iterable[Hashable]:
-    return {
+    # In the order of the text, not of a set: which of several is taken must not change from run to run.
+    return dict.fromkeys(
         _canonical(source) for source in node.sources if isinstance(source, str) or source.partner is not None
-    }
+    )
 
 
 def _from_users(node: Node) -> Iterable[Hashable]:
-    return {user.digest for user in node.users if user.partner is not None and user.passes is None}
+    return dict.fromkeys(
+        user.digest for user in node.users if user.partner is not None and user.passes is None
+    )
 
 
 def _name(_side: Side, node: Node) -> Hashable:
@@ -336,14 +376,6 @@ def _nothing(_side: Side, _node: Node) -> Hashable:
     return None
 
 
-def _notes(side: Side, node: Node) -> Hashable:
-    parsed = node.parsed
-    notes = tuple(
-        (key, text.replace(f"{FRAME}={parsed.frame}", "")) for key, text in sorted(parsed.notes.items())
-    )
-    return parsed.layout, notes, side.text.frames(parsed.frame)
-
-
 def _same_name(node: Node) -> Hashable:
     return node.name, node.parsed.opcode
 
@@ -356,10 +388,3 @@ def _passed(node: Node) -> Hashable:
     """What a wrapping passes on, and in which fusion, in the words of both modules."""
     value = "" if node.passes is None else _canonical(node.passes)
     return node.parsed.opcode, value, None if node.caller is None else node.caller.digest
-
-
-_WITHOUT_NAMES = (
-    lambda side, node: (_users(side, node), _notes(side, node)),
-    lambda side, node: (_uses(side, node), _notes(side, node)),
-    _users, _uses, _notes, _nothing,
-)  # fmt: skip

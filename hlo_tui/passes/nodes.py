@@ -20,11 +20,17 @@ NOTES = frozenset((
     "statistics", "operand_layout_constraints",
 ))  # fmt: skip
 # The usual line of a dump; whatever else there is goes to the reader of all forms.
+_SIZE = r"(?:0|[1-9]\d{0,17}+)"
+_ELEMENT = rf"[a-z]\w*+\[(?:{_SIZE}(?:,{_SIZE})*+)?+\](?:\{{[\d,]*+\}})?+"
+_COUNT = r"/\*index=\d++\*/"
 _USUAL = re.compile(
-    r"\s*+(ROOT\s)?+%?([\w.\-]++) = ([a-z]\w*+\[[\d,]*+\])(\{[\d,]*+\})?+ ([a-z][\w\-]*+)"
-    r"\(([\w.\-%, ]*+)\)(?:, (.*+))?+\s*+",
+    r"\s*+(ROOT\s)?+%?([\w.\-]++) = "
+    rf"([a-z]\w*+\[[\d,]*+\]|\({_ELEMENT}(?:, (?:{_COUNT})?+{_ELEMENT})*+\)(?!\{{))(\{{[\d,]*+\}})?+ "
+    rf"([a-z][\w\-]*+)\(((?:[\w.\-%, ]++|{_COUNT})*+)\)(?:, (.*+))?+\s*+",
     re.S,
 )
+_COUNTS = re.compile(_COUNT)
+_NOT_SHAPE = re.compile(rf"\{{[\d,]*+\}}|{_COUNT}")
 # An attribute without brackets in brackets, and without escapes in strings.
 _ATTRIBUTE = re.compile(r'([\w\-]++)=(\{[^{}"]*+(?:"[^"\\]*+"[^{}"]*+)*+\}|[^,{}"\s]++)(?:, |\Z)')
 _LAST_FRAME = re.compile(r" stack_frame_id=(\d{1,18})\}\Z")
@@ -32,6 +38,7 @@ _CALL_ATTRIBUTES = frozenset(CALL_ATTRIBUTES)
 _NO_OPERANDS = frozenset(("constant", "parameter", "iota"))
 _CALLED = re.compile(r"%?([A-Za-z_][\w.\-]*+)")
 _NOTHING: Mapping[str, str] = MappingProxyType({})
+_CUSTOM_CALL = "custom-call"
 
 
 class Parsed(NamedTuple):
@@ -67,23 +74,48 @@ class Parsed(NamedTuple):
     label: str
 
 
-def read(row: bytes) -> Parsed | None:
-    """Take apart the text of one instruction; None where it is none."""
+class Tail(NamedTuple):
+    """What stands behind an instruction's operands, taken apart: very many lines of a module have the same.
+
+    Attributes:
+        called, attributes, notes, frame: as in `Parsed`.
+        label: what the attributes add to the label.
+    """
+
+    called: tuple[str, ...]
+    attributes: Mapping[str, str]
+    notes: Mapping[str, str]
+    frame: int
+    label: str
+
+
+_NO_TAIL = Tail((), _NOTHING, _NOTHING, 0, "")
+
+
+def read(row: bytes, tails: dict[str, Tail] | None = None) -> Parsed | None:
+    """Take apart the text of one instruction; None where it is none.
+
+    Args:
+        row: the text.
+        tails: what was read of other lines; gains what is read of this one.
+    """
     text = row.decode("utf-8", "replace")
     match = _USUAL.fullmatch(text)
     if match is None:
         instruction = parse_instruction(text)
         return None if instruction is None else from_instruction(instruction)
     root, name, shape, layout, opcode, inside, rest = match.groups()
-    attributes, called = _sorted_out(rest) if rest else (_NOTHING, ())
+    layout = shape + (layout or "")
+    if shape.startswith("("):
+        shape = _NOT_SHAPE.sub("", shape)
+    tail = _read_tail(rest, opcode, tails) if rest else _NO_TAIL
     value = inside
     operands: tuple[str, ...] = ()
     if opcode not in _NO_OPERANDS:
         value = ""
-        operands = tuple(part.strip(" %") for part in inside.split(",")) if inside else ()
-    return _parsed(
-        name, opcode, shape, shape + (layout or ""), value, operands, called, attributes, root is not None
-    )
+        inside = _COUNTS.sub("", inside) if "/" in inside else inside
+        operands = tuple([part.strip(" %") for part in inside.split(",")]) if inside else ()
+    return _parsed(name, opcode, shape, layout, value, operands, tail, root is not None)
 
 
 def from_instruction(instruction: Instruction) -> Parsed:
@@ -98,14 +130,23 @@ def from_instruction(instruction: Instruction) -> Parsed:
         instruction.shape.text,
         value,
         instruction.operands,
-        instruction.called,
-        attributes | dict.fromkeys(calls, ""),
+        _tail(instruction.opcode, instruction.called, attributes | dict.fromkeys(calls, "")),
         instruction.is_root,
     )
 
 
-def _sorted_out(rest: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Attributes by key, those that name computations without the names, and the names."""
+def _read_tail(rest: str, opcode: str, tails: dict[str, Tail] | None) -> Tail:
+    # What is said of a custom call counts in another way.
+    if tails is None or opcode == _CUSTOM_CALL:
+        return _tail(opcode, *_sorted_out(rest))
+    tail = tails.get(rest)
+    if tail is None:
+        tail = tails[rest] = _tail(opcode, *_sorted_out(rest))
+    return tail
+
+
+def _sorted_out(rest: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The names of computations, and attributes by key, those that name computations without the names."""
     attributes: dict[str, str] = {}
     called: list[str] = []
     for key, text in _split(rest):
@@ -114,7 +155,7 @@ def _sorted_out(rest: str) -> tuple[dict[str, str], tuple[str, ...]]:
             attributes[key] = ""
         else:
             attributes[key] = text
-    return attributes, tuple(called)
+    return tuple(called), attributes
 
 
 def _split(rest: str) -> list[tuple[str, str]]:
@@ -126,6 +167,24 @@ def _split(rest: str) -> list[tuple[str, str]]:
     return [(key.strip(), text.strip()) for key, equals, text in parts if equals]
 
 
+def _tail(opcode: str, called: tuple[str, ...], attributes: Mapping[str, str]) -> Tail:
+    frame = 0
+    own, notes = attributes, _NOTHING
+    if not NOTES.isdisjoint(attributes):
+        notes = {key: text for key, text in attributes.items() if key in NOTES}
+        own = {key: text for key, text in attributes.items() if key not in NOTES}
+        if opcode == _CUSTOM_CALL and "backend_config" in notes:
+            # What the call does may depend on it.
+            own["backend_config"] = notes.pop("backend_config")
+        if FRAME in notes.get(METADATA, ""):
+            frame = _frame(notes[METADATA])
+    label = ""
+    if own:
+        keys = sorted(own) if len(own) > 1 else own
+        label = " " + ", ".join([f"{key}={own[key]}" for key in keys])
+    return Tail(called, own, notes, frame, label)
+
+
 def _parsed(
     name: str,
     opcode: str,
@@ -133,25 +192,14 @@ def _parsed(
     layout: str,
     value: str,
     operands: tuple[str, ...],
-    called: tuple[str, ...],
-    attributes: Mapping[str, str],
+    tail: Tail,
     is_root: bool,
 ) -> Parsed:
-    frame = 0
-    own, notes = attributes, _NOTHING
-    if not NOTES.isdisjoint(attributes):
-        notes = {key: text for key, text in attributes.items() if key in NOTES}
-        own = {key: text for key, text in attributes.items() if key not in NOTES}
-        if opcode == "custom-call" and "backend_config" in notes:
-            # What the call does may depend on it.
-            own["backend_config"] = notes.pop("backend_config")
-        if FRAME in notes.get(METADATA, ""):
-            frame = _frame(notes[METADATA])
-    label = f"{opcode} {shape} {value}"
-    if own:
-        keys = sorted(own) if len(own) > 1 else own
-        label += " " + ", ".join([f"{key}={own[key]}" for key in keys])
-    return Parsed(name, opcode, shape, layout, value, operands, called, own, notes, frame, is_root, label)
+    called, attributes, notes, frame, more = tail
+    label = f"{opcode} {shape} {value}{more}"
+    return Parsed(
+        name, opcode, shape, layout, value, operands, called, attributes, notes, frame, is_root, label
+    )
 
 
 def _frame(metadata: str) -> int:

@@ -29,6 +29,7 @@ class PairReader:
         self._frames = frames
         self._frames_differ = frames_differ
         self._called = called
+        self._metadata: dict[tuple[str, str, int, int], str] = {}
 
     def modified(self, a: Node, b: Node) -> Modified | None:
         """The change, None where there is none."""
@@ -59,11 +60,19 @@ class PairReader:
         for key in dict.fromkeys((*old.notes, *new.notes)):
             x, y = old.notes.get(key, ""), new.notes.get(key, "")
             if key == METADATA:
-                text = self._metadata_change(old, new, x, y) if x != y or self._frames_differ else ""
+                text = self._metadata_text(old, new, x, y) if x != y or self._frames_differ else ""
                 found += [(key, text)] if text else []
             elif x != y:
                 found.append((key, _was_is(x, y)))
         return found
+
+    def _metadata_text(self, old: Parsed, new: Parsed, x: str, y: str) -> str:
+        # What came from one line of the program changes alike.
+        key = (x, y, old.frame, new.frame)
+        text = self._metadata.get(key)
+        if text is None:
+            text = self._metadata[key] = self._metadata_change(old, new, x, y)
+        return text
 
     def _metadata_change(self, old: Parsed, new: Parsed, x: str, y: str) -> str:
         """What of the metadata differs, "" where nothing does: numbers of frames stand for what they mean."""

@@ -157,18 +157,24 @@ class Side:
         return block if self._sees_through(name) else None
 
     def _connect(self, node: Node) -> None:
-        node.sources = tuple(self.resolve(node.block, name) for name in node.parsed.operands)
-        node.caller = self._callers.get(node.block.name)
-        if node.caller is not None:
-            inside = self._inside[node.block.name]
-            node.given = tuple(map(inside.get, node.parsed.operands))
-        if not node.plain:
-            value = self.resolve(node.block, node.name)
-            node.passes = None if value is node else value
-        for place, source in enumerate(node.sources):
+        block = node.block
+        inside = self._inside[block.name]
+        operands = node.parsed.operands
+        sources: list[Node | str] = []
+        for place, name in enumerate(operands):
+            given = inside.get(name)
+            source = given if given is not None and given.plain else self.resolve(block, name)
+            sources.append(source)
             if isinstance(source, Node):
                 source.users.append(node)
                 source.places.append(place)
+        node.sources = tuple(sources)
+        node.caller = self._callers.get(block.name)
+        if node.caller is not None:
+            node.given = tuple([inside.get(name) for name in operands])
+        if not node.plain:
+            value = self.resolve(block, node.name)
+            node.passes = None if value is node else value
 
     def resolve(self, block: Block, name: str, depth: int = 0) -> Node | str:
         """Where the value called `name` in a computation comes from, wrappings seen through."""

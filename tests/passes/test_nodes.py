@@ -26,6 +26,12 @@ ROWS = [
     '%m = f32[] add(%a, %b), metadata={op_name="x stack_frame_id=3}"}',
     "%m = f32[] add(%a, %b), garbage, dimensions={0}",
     "%i = s32[4]{0} iota(), iota_dimension=0",
+    "  ROOT %t.2 = (s32[], /*index=1*/f32[4,2]{1,0}, pred[0]{0}) tuple(%a, /*index=1*/%b.1, c), sharding={replicated}",
+    "%t = (f32[]) custom-call(%a)",
+    "%t = () tuple()",
+    "%t = (f32[04], (f32[2]{0}, s32[])) tuple(%a, %b)",
+    "%t = (f32[2]{0}){0} tuple(%a)",
+    "%t = (f32[2,]{0}) parameter(0/*index=5*/)",
 ]
 
 
