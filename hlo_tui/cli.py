@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from hlo_tui import __version__
 from hlo_tui.commands import compiling, costing, cutting, finding, graphing, jobs, reading, running, streams
+from hlo_tui.commands.numbers import count, tolerance
 from hlo_tui.commands.saying import refuse, say
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
@@ -346,7 +347,7 @@ def _cost_commands(commands: Any) -> None:
         "--at", metavar="PLACE", help="at this instruction or place of the schedule, not at the peak"
     )
     memory.add_argument("--member", help="which module, where a file holds several")
-    memory.add_argument("--top", type=int, metavar="N", help="how many values to show")
+    memory.add_argument("--top", type=count, metavar="N", help="how many values to show")
     memory.add_argument("--json", action="store_true", help="one JSON document")
     memory.set_defaults(run=costing.memory)
 
@@ -362,7 +363,7 @@ def _cost_commands(commands: Any) -> None:
     cost.add_argument("--stage", metavar="TEXT", help="the stage whose label has this text")
     cost.add_argument("--xla", action="store_true", help="have XLA's own analysis count too, and compare")
     cost.add_argument("--member", help="which module, where a file holds several")
-    cost.add_argument("--top", type=int, metavar="N", help="how many instructions to show")
+    cost.add_argument("--top", type=count, metavar="N", help="how many instructions to show")
     cost.add_argument("--json", action="store_true", help="one JSON document")
     cost.set_defaults(run=costing.cost)
 
@@ -429,9 +430,11 @@ def _pass_commands(commands: Any) -> None:
         "--inputs", default="auto", help="as for a replay; or any: made ones, until some show a fault"
     )
     bisect.add_argument("--seed", type=int, default=0, help="of made inputs")
-    bisect.add_argument("--output", type=int, metavar="N", help="only this output, from 0")
+    bisect.add_argument("--output", type=count, metavar="N", help="only this output, from 0")
     bisect.add_argument(
-        "--tolerance", type=float, help="of absolute and relative errors; by the types if not given"
+        "--tolerance",
+        type=tolerance,
+        help="of absolute and relative errors; by the types if not given",
     )
     bisect.add_argument(
         "--against", type=Path, metavar="DIR", help="the first stage in this dump is the measure"
