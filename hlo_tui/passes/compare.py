@@ -22,7 +22,8 @@ from hlo_tui.passes.regions import Node, Side, same_source
 # Fewer instructions with the same text do not show that names mean the same.
 _LEAST = 32
 _REDOS = 3
-_WORD = re.compile(rb"[\w.\-]+")
+# Turns everything into blanks that is in no name: splitting is several times as fast as a pattern.
+_WORDS = bytes(byte if re.match(rb"[\w.\-]", bytes([byte])) else ord(" ") for byte in range(256))
 
 Pairs = list[tuple[Block, Block]]
 
@@ -44,7 +45,8 @@ class Comparison:
             Contents(b, self._twins, self._interner),
         )
         # Without twins: a copy of a computation has another name, and copies of what it calls.
-        self._plain = (Contents(a, frozenset(), self._interner), Contents(b, frozenset(), self._interner))
+        plain = Contents(a, frozenset(), self._interner)
+        self._plain = (plain, Contents(b, frozenset(), self._interner, (plain, self._twins)))
         self._partners: dict[str, str] = {name: name for name in self._twins}
         self._taken: tuple[set[str], set[str]] = (set(self._twins), set(self._twins))
         self._waiting: deque[tuple[Block, Block]] = deque()
@@ -220,8 +222,9 @@ class Comparison:
         return frozenset([name for name, row, kept in pairs if kept and not self._differs(row)])
 
     def _differs(self, row: bytes) -> bool:
-        """Whether a line's stack frame is another one in the other module, though its number is the same."""
-        return bool(self._frames) and any(int(number) in self._frames for number in FRAME_NUMBER.findall(row))
+        """Whether a line's stack frame is another one in the other module, though its number is the same; of
+        several lines, whether one's is."""
+        return bool(self._frames) and not self._frames.isdisjoint(map(int, FRAME_NUMBER.findall(row)))
 
     def _crossed(self, sides: tuple[Side, Side], common: frozenset[str]) -> frozenset[str]:
         """What was taken as common by its text, though a name in that text means another instruction."""
@@ -237,7 +240,7 @@ class Comparison:
         main = sides[0].main
         return frozenset(
             name for name, row in zip(main.names, main.rows, strict=True)
-            if name in common and not names.isdisjoint(_WORD.findall(row))
+            if name in common and not names.isdisjoint(row.translate(_WORDS).split())
         )  # fmt: skip
 
     def _pair_called(self, a: Node, b: Node) -> None:
@@ -311,6 +314,8 @@ class Comparison:
 
     def _twin_frames(self, x: Block, y: Block) -> None:
         """Instructions whose text is the same while their source is not."""
+        if not self._differs(x.text):
+            return
         reader = self._reader()
         for place, row in enumerate(x.rows):
             if not self._differs(row):

@@ -41,11 +41,25 @@ def twins(a: Text, b: Text) -> frozenset[str]:
 class Contents:
     """Tokens of the computations of one module that is compared with another."""
 
-    def __init__(self, text: Text, twins: frozenset[str], interner: Interner) -> None:
-        """Take a module, its twins with the other one, and the interner of both."""
+    def __init__(
+        self,
+        text: Text,
+        twins: frozenset[str],
+        interner: Interner,
+        known: tuple[Contents, frozenset[str]] | None = None,
+    ) -> None:
+        """Take a module.
+
+        Args:
+            text: the module.
+            twins: computations whose name tells what they compute: those of its twins with the other module.
+            interner: of both modules.
+            known: the contents of the other module, and computations that compute the same there.
+        """
         self._text = text
         self._twins = twins
         self._interner = interner
+        self._known = known
         self._tokens: dict[str, Token] = {}
 
     def token(self, name: str) -> Token:
@@ -59,6 +73,9 @@ class Contents:
             block = self._text.blocks.get(name)
             if block is None or name in self._twins:
                 self._tokens[name] = _ABSENT if block is None else ("twin", name)
+                continue
+            if self._known is not None and name in self._known[1]:
+                self._tokens[name] = self._known[0].token(name)
                 continue
             callees = _callees(block)
             missing = [callee for callee in callees if callee not in self._tokens and callee not in waiting]

@@ -245,7 +245,7 @@ class Matching:
     def _by_name(self, alike: Callable[[Node, Node], bool]) -> None:
         for a in self._free(0):
             b = self._b.named.get(a.name)
-            if a.free and b is not None and b.free and alike(a, b):
+            if b is not None and a.free and b.free and alike(a, b):
                 self._join(a, b)
 
     def _roots(self) -> None:
@@ -349,13 +349,17 @@ def _alike(a: Node, b: Node) -> bool:
 def _from_sources(node: Node) -> Iterable[Hashable]:
     # In the order of the text, not of a set: which of several is taken must not change from run to run.
     return dict.fromkeys(
-        _canonical(source) for source in node.sources if isinstance(source, str) or source.partner is not None
+        [
+            source if isinstance(source, str) else source.digest
+            for source in node.sources
+            if isinstance(source, str) or source.partner is not None
+        ]
     )
 
 
 def _from_users(node: Node) -> Iterable[Hashable]:
     return dict.fromkeys(
-        user.digest for user in node.users if user.partner is not None and user.passes is None
+        [user.digest for user in node.users if user.partner is not None and user.passes is None]
     )
 
 
