@@ -93,9 +93,9 @@ class Scrollback:
         at = len(self._lines) - 1 - self._up
         if what == "K":
             line = self._lines[at]
-            self._lines[at] = {0: line[: self._column], 1: " " * self._column + line[self._column :]}.get(
-                count, ""
-            )
+            # What is erased up to the cursor includes the place that it is on.
+            after = self._column + 1
+            self._lines[at] = {0: line[: self._column], 1: " " * after + line[after:]}.get(count, "")
         elif what == "J" and count == 0:
             for below in range(at + 1, len(self._lines)):
                 self._lines[below] = ""

@@ -363,7 +363,7 @@ class HloTuiApp(BaseApp):
         opened = self.desk.opened
         if opened is None or message.number != opened.number:
             return
-        self.desk.marks = message.marks
+        self.desk.marks, self.desk.marked = message.marks, message.number
         self.main.code.set_marks(message.marks)
         if message.follow and message.marks.place is not None:
             self.main.code.go_to(message.marks.place, center=True)
@@ -374,6 +374,8 @@ class HloTuiApp(BaseApp):
             panel.marked()
         self.shown.replay()
         self.shown.bars(self.situation())
+        if self.desk.later:
+            self.action_command(self.desk.later)
 
     def on_replay_changed(self, message: ReplayChanged) -> None:
         """The replay is somewhere else, or does something else."""

@@ -48,6 +48,7 @@ class Desk:
         text: the open file.
         inspection: what is known of the line that was under the cursor last, which is `inspected` (from 0).
         marks: the gutter.
+        marked: the number of the open file that it is of; -1 for none yet.
         trail: where the cursor was.
         pattern: what was searched for.
         matches: the lines of the open file that match it, once they are counted.
@@ -79,6 +80,7 @@ class Desk:
     inspection: Inspection | None = None
     inspected: int = -1
     marks: Marks = field(default_factory=Marks)
+    marked: int = -1
     trail: Trail = field(default_factory=Trail)
     pattern: re.Pattern[bytes] | None = None
     matches: Matches | None = None
@@ -281,7 +283,7 @@ class Desk:
         from hlo_tui.ui.replayrows import ReplayView
 
         opened, replays = self.opened, self.replays
-        known = opened is not None and opened.scanned and opened.hlo
+        known = opened is not None and opened.hlo and self.marked == opened.number
         return ReplayView(
             state=replays.state,
             module=self.replayed,

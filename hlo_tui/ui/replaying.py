@@ -25,8 +25,14 @@ def _move(app: BaseApp, how: str, backward: bool = False) -> None:
         app.wait_with(f"{how}_back" if backward else how)
         return
     want = what_runs(app, fresh=not backward)
-    if how == "continue" and not backward and _nothing_to_stop_at(app):
-        return
+    if how == "continue" and not backward:
+        opened = app.desk.opened
+        if opened is not None and app.desk.marked != opened.number:
+            # Whether there is anything to stop at is not known yet.
+            app.desk.later = how
+            return
+        if _nothing_to_stop_at(app):
+            return
     place = target(app) if how == "to" else None
     app.desk.asked = False
     if app.main.pane == "modules" and not app.main.narrow:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyte
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hlo_tui.job.scrollback import LINES, WIDTH, Scrollback
@@ -65,6 +65,7 @@ _WORDS = st.sampled_from(
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(_WORDS, max_size=25))
+@example(["step", "\x1b[2D", "\x1b[1K"])
 def test_it_is_what_another_terminal_shows(words: list[str]) -> None:
     text = "".join(words)
     terminal = pyte.Screen(200, 60)

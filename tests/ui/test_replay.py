@@ -11,6 +11,7 @@ import pytest
 from hlo_tui.errors import EngineError
 from hlo_tui.replay.session import State
 from hlo_tui.replay.stopspec import TAGS
+from hlo_tui.ui.reading import Reader
 from hlo_tui.ui.replayrows import ReplayView, build
 from hlo_tui.ui.replays import ReplayOptions
 from tests.corpus import DATA
@@ -51,6 +52,18 @@ async def test_continue_shows_where_it_stands_what_it_ran_and_the_value(dump):
         assert [call[:2] for call in FakeSession.made[0].calls] == [("continue", False)] * 3 + [
             ("continue", True)
         ]
+
+
+async def test_a_key_that_comes_before_the_tags_are_known_is_not_lost(dump, monkeypatch):
+    held, mark = [], Reader.mark
+    monkeypatch.setattr(Reader, "mark", lambda *arguments: held.append(arguments))
+    async with driving(dump, make=FakeSession) as app:
+        await app.until(lambda: held, "all of the file is known but for its tags")
+        await app.press("c")
+        assert not FakeSession.made
+        monkeypatch.setattr(Reader, "mark", mark)
+        mark(*held[-1])
+        await app.sees("stop 1 of 1")
 
 
 async def test_the_keys_after_a_move_are_meant_for_the_code(dump):
