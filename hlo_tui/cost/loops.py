@@ -10,9 +10,7 @@ from hlo_tui.hlo.instruction import Instruction
 
 _TRIPS = re.compile(r'known_trip_count\\?"?\s*:\s*\{\s*\\?"n\\?"\s*:\s*\\?"?(\d{1,15})')
 _INTEGER = re.compile(r"-?\d{1,15}")
-_THROUGH = frozenset(("copy", "bitcast", "convert"))
 _TURNED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}
-_DEEPEST = 8
 
 Find = Callable[[str], Body | None]
 
@@ -35,10 +33,10 @@ def _counted(loop: Instruction, find: Find) -> int | None:
     if condition is None or body is None or around is None or not loop.operands:
         return None
     begun = around.by_name.get(loop.operands[0])
-    test = _root(condition)
+    test = condition.root
     if test is None or test.opcode != "compare" or len(test.operands) != 2:
         return None
-    sides = [_through(condition, condition.by_name.get(name)) for name in test.operands]
+    sides = [condition.source_of(condition.by_name.get(name)) for name in test.operands]
     direction = test.attributes.get("direction", "")
     if _element(sides[0]) is None or (
         _constant(sides[0]) is None and _limit(around, begun, sides[1]) is None
@@ -66,18 +64,6 @@ def _count(first: int, limit: int, step: int, direction: str) -> int | None:
     return max(0, -(-distance // step))
 
 
-def _root(body: Body) -> Instruction | None:
-    return next((one for one in reversed(body.instructions) if one.is_root), None)
-
-
-def _through(body: Body, at: Instruction | None) -> Instruction | None:
-    for _ in range(_DEEPEST):
-        if at is None or at.opcode not in _THROUGH or not at.operands:
-            return at
-        at = body.by_name.get(at.operands[0])
-    return at
-
-
 def _constant(at: Instruction | None) -> int | None:
     text = at.operand_text.strip() if at is not None and at.opcode == "constant" else ""
     return int(text) if _INTEGER.fullmatch(text) else None
@@ -93,7 +79,7 @@ def _given(around: Body, begun: Instruction | None, element: int) -> int | None:
     """The constant with which an element of what a loop carries begins."""
     if begun is None or begun.opcode != "tuple" or not 0 <= element < len(begun.operands):
         return None
-    return _constant(_through(around, around.by_name.get(begun.operands[element])))
+    return _constant(around.source_of(around.by_name.get(begun.operands[element])))
 
 
 def _limit(around: Body, begun: Instruction | None, at: Instruction | None) -> int | None:
@@ -104,13 +90,13 @@ def _limit(around: Body, begun: Instruction | None, at: Instruction | None) -> i
 
 def _step(body: Body, counter: int) -> int | None:
     """What is added to the counter each time."""
-    root = _root(body)
+    root = body.root
     if root is None or root.opcode != "tuple" or counter >= len(root.operands):
         return None
-    added = _through(body, body.by_name.get(root.operands[counter]))
+    added = body.source_of(body.by_name.get(root.operands[counter]))
     if added is None or added.opcode not in ("add", "subtract") or len(added.operands) != 2:
         return None
-    a, b = (_through(body, body.by_name.get(name)) for name in added.operands)
+    a, b = (body.source_of(body.by_name.get(name)) for name in added.operands)
     if _element(a) == counter and (step := _constant(b)) is not None:
         return step if added.opcode == "add" else -step
     if added.opcode == "add" and _element(b) == counter:

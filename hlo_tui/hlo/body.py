@@ -20,6 +20,9 @@ _BLOCK = 1 << 20
 _LONGEST = 1 << 24
 _KEPT_BYTES = 1 << 22
 _NAME_BYTES = 4096
+# Chains of copies are not longer, and damaged text may have a circle of them.
+_DEEPEST = 32
+_HANDING_ON = frozenset(("bitcast", "convert", "copy"))
 # Longer ones are not written by hand: where lines and instructions are equally many, each is the other.
 _HAND_WRITTEN = 1 << 18
 _IN_NAMES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
@@ -69,6 +72,20 @@ class Body:
     def by_name(self) -> Mapping[str, Instruction]:
         """Instructions by name; the first of those that share one. Only those asked for are taken apart."""
         return _ByName(self)
+
+    @property
+    def root(self) -> Instruction | None:
+        """The instruction whose value is the computation's; None where none is marked."""
+        found = (self.at(index) for index in reversed(range(len(self))))
+        return next((one for one in found if one is not None and one.is_root), None)
+
+    def source_of(self, at: Instruction | None) -> Instruction | None:
+        """What makes the value that an instruction only copies, converts or sees as another type."""
+        for _ in range(_DEEPEST):
+            if at is None or at.opcode not in _HANDING_ON or not at.operands:
+                return at
+            at = self.by_name.get(at.operands[0])
+        return at
 
     def at(self, index: int) -> Instruction | None:
         """The instruction at place `index`, or None where its text cannot be read any more."""

@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -117,11 +116,6 @@ def installed(python: str) -> Installed:
             f"{python} is no Python that answers", tail, "name the job's Python with --python"
         ) from error
     return Installed(python, {str(name): str(version) for name, version in versions.items()})
-
-
-def this_python() -> Installed:
-    """What the Python that runs this has."""
-    return installed(sys.executable)
 
 
 def try_settings(there: Installed, make: Callable[[str], Settings]) -> Tried:

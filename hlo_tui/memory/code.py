@@ -101,12 +101,7 @@ class Code:
         if loop is None or part is None:
             return None
         body = self._body(loop.attributes.get("body", ""))
-        root = (
-            next((one for one in reversed(body.instructions) if one.is_root), None)
-            if body is not None
-            else None
-        )
-        made = self._element(body, root, part) if body is not None else None
+        made = self._element(body, body.root, part) if body is not None else None
         if made is not None and made.opcode not in _HANDED_ON:
             return made
         around = self._body(loop.computation)

@@ -160,7 +160,7 @@ def _is_copying_fusion(module: Module, user: Instruction, operand: str) -> bool:
         return False
     if len(inner) > _DEEPEST:
         return False
-    root = next((one for one in inner.instructions if one.is_root), None)
+    root = inner.root
     source = inner.by_name.get(root.operands[0]) if root is not None and root.operands else None
     while source is not None and source.opcode in _SAME_BYTES and source.operands:
         source = inner.by_name.get(source.operands[0])

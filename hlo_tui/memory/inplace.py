@@ -6,8 +6,6 @@ from hlo_tui.hlo.body import Body
 from hlo_tui.hlo.instruction import Instruction
 from hlo_tui.hlo.module import Module
 
-_THROUGH = frozenset(("bitcast", "copy", "convert"))
-_DEEPEST = 32
 # Larger fusions are not looked through: an estimate may be a little too high.
 _LARGEST = 2000
 _READING = frozenset((
@@ -50,31 +48,23 @@ class Fusions:
 
 
 def _updates(body: Body) -> list[tuple[int, int]]:
-    root = _root(body)
+    root = body.root
     if root is None:
         return []
     results = [root] if root.opcode != "tuple" else [body.by_name.get(name) for name in root.operands]
     found = []
     for number, result in enumerate(results):
-        written = _through(body, result)
+        written = body.source_of(result)
         if written is not None and written.opcode in ("dynamic-update-slice", "scatter") and written.operands:
-            source = _through(body, body.by_name.get(written.operands[0]))
+            source = body.source_of(body.by_name.get(written.operands[0]))
             if source is not None and source.opcode == "parameter":
                 found.append((number, _parameter(source)))
     return found
 
 
-def _through(body: Body, at: Instruction | None) -> Instruction | None:
-    for _ in range(_DEEPEST):
-        if at is None or at.opcode not in _THROUGH or not at.operands:
-            return at
-        at = body.by_name.get(at.operands[0])
-    return at
-
-
 def _elementwise(body: Body) -> frozenset[int]:
     """The parameters that are read place by place; none where the fusion does anything else to what it computes."""
-    root = _root(body)
+    root = body.root
     if root is None or root.shape.is_tuple:
         return frozenset()
     found: set[str] = set()
@@ -91,10 +81,6 @@ def _elementwise(body: Body) -> frozenset[int]:
             moved.update(one.operands)
     kept = (body.by_name.get(name) for name in found - moved)
     return frozenset(_parameter(one) for one in kept if one is not None and one.shape.element_count == size)
-
-
-def _root(body: Body) -> Instruction | None:
-    return next((one for one in reversed(body.instructions) if one.is_root), None)
 
 
 def _parameter(one: Instruction) -> int:

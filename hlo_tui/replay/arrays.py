@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, cast
 
 import ml_dtypes
@@ -219,3 +222,15 @@ def array_shape(element_type: pb.PrimitiveType, dimensions: Any) -> pb.ShapeProt
     )
     shape.layout.minor_to_major.extend(range(len(dims) - 1, -1, -1))
     return shape
+
+
+def write_npz(path: Path, stored: Mapping[str, Any]) -> None:
+    """Write arrays as a .npz, under any names; numpy's own `savez` takes "file" for something else.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in stored.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, array, allow_pickle=False)

@@ -172,11 +172,6 @@ def visible_lines(lines: list[str]) -> str:
     return "\n".join(visible(line) for line in lines)
 
 
-def same_everywhere(events: list[Json]) -> bool:
-    """Whether the events of one stop, a partition each, show the same value."""
-    return len(events) > 1 and all(event["value"] == events[0]["value"] for event in events)
-
-
 def _start_words(event: Json) -> list[str]:
     inputs = event["inputs"]
     if inputs == "made":

@@ -258,10 +258,7 @@ def save_npz(program: Program, values: Sequence[Any], changes: Changes, path: Pa
         whole = [np.asarray(part) for part in parts]
         stored[parameter.name] = np.stack(whole) if isinstance(value, Replicated) else whole[0]
     try:
-        with zipfile.ZipFile(path, "w") as archive:
-            for name, array in stored.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                    np.lib.format.write_array(file, array, allow_pickle=False)
+        arrays.write_npz(path, stored)
     except OSError as error:
         raise HloTuiError("the inputs were not saved", f"{path}: {error.strerror}") from error
     return {"path": str(path), "bytes": path.stat().st_size, "arrays": len(stored)}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hlo_tui.errors import EngineError, HloTuiError
-from hlo_tui.replay.arrays import Array
+from hlo_tui.replay.arrays import Array, write_npz
 from hlo_tui.replay.debugger import Debugger
 from hlo_tui.replay.moments import located
 from hlo_tui.replay.values import Unknown, find_unknown, summarize
@@ -41,10 +40,7 @@ def save_parts(debugger: Debugger, params: Json) -> Json:
     if params["result"] is not None:
         result = summarize(_value(debugger, *params["result"]))
     try:
-        with zipfile.ZipFile(path, "w") as archive:
-            for name, array in stored.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                    np.lib.format.write_array(file, array, allow_pickle=False)
+        write_npz(path, stored)
     except OSError as error:
         raise HloTuiError("the values were not saved", f"{path}: {error.strerror}") from error
     return {"path": str(path), "arrays": len(stored), "result": result}

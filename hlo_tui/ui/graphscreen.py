@@ -333,8 +333,7 @@ class GraphScreen(TaskPanel):
             root = called.called[-1] if called is not None and called.called else ""
             outline = self._module.outline
             inside = outline.by_name(root) if outline is not None and root else None
-            instructions = self._module.body(inside).instructions if inside is not None else ()
-            found = next((one for one in instructions if one.is_root), None)
+            found = self._module.body(inside).root if inside is not None else None
             nothing = f"%{at[1]} calls nothing"
         if found is None:
             raise HloTuiError(visible(nothing))

@@ -224,7 +224,9 @@ with mlir.make_ir_context():
 
 def test_jaxprs_against_one_another() -> None:
     root = corpus_dir() / "dumps" / "jax0102-p01_metadata-jaxdump_all"
-    for path in sorted(root.glob("*.jaxpr.txt")):
+    paths = sorted(root.glob("*.jaxpr.txt"))
+    assert paths
+    for path in paths:
         html = webpages.render_jaxpr(FileSource(str(path).replace(".txt", ".html")))
         assert html is not None
         assert html.text.decode().split("\n") == path.read_text().split("\n")
@@ -240,7 +242,9 @@ def test_object_files_against_nm() -> None:
     nm = shutil.which("nm")
     if nm is None:
         pytest.skip("nm is not installed")
-    for path in sorted(corpus_dir().glob("dumps/*/*.o")):
+    paths = sorted(corpus_dir().glob("dumps/*/*.o"))
+    assert paths
+    for path in paths:
         done = subprocess.run([nm, "-S", str(path)], capture_output=True, text=True, check=True)
         theirs = {
             (row[-1], int(row[1], 16)) for row in map(str.split, done.stdout.splitlines()) if len(row) == 4

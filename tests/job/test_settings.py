@@ -163,7 +163,7 @@ def test_the_table_knows_the_jaxlib_that_is_here() -> None:
 
 
 def test_a_python_is_asked_and_bad_flags_are_found_in_a_child(monkeypatch: pytest.MonkeyPatch) -> None:
-    there = probing.this_python()
+    there = probing.installed(sys.executable)
     assert (there.jaxlib, there.versions["jax"]) == (JAXLIB, version("jax"))
 
     def make(root: str) -> object:
@@ -180,7 +180,7 @@ def test_a_python_is_asked_and_bad_flags_are_found_in_a_child(monkeypatch: pytes
 def test_what_a_recipe_is_for_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     # Here a pattern of one's own keeps the recorded run from being written.
     monkeypatch.setenv("XLA_FLAGS", "--xla_dump_hlo_module_re=nothing")
-    there = probing.this_python()
+    there = probing.installed(sys.executable)
 
     def make(root: str) -> object:
         return settings(chosen(["snapshots"]), root, os.environ, jaxlib=there.jaxlib)

@@ -66,7 +66,9 @@ def test_a_text_that_ends_in_the_middle_says_so():
 
 
 def test_text_and_proto_say_the_same_of_our_own_modules():
-    for path in OWN.glob(f"*{STEM}.hlo.pb"):
+    paths = list(OWN.glob(f"*{STEM}.hlo.pb"))
+    assert paths
+    for path in paths:
         same(path)
 
 
