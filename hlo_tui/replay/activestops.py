@@ -36,13 +36,13 @@ class ActiveStops:
         self._passed: dict[tuple[str, str], str] = {}
 
     def ask(self, specs: list[StopSpec]) -> None:
-        """Take these in the place of the ones before.
+        """Take these in the place of the ones before; one that stays keeps its hits.
 
         Raises:
             HloTuiError: a condition cannot be read.
         """
         self._asked = resolve(self._program, specs)
-        self._hits = {}
+        self._hits = {spec: hits for spec, hits in self._hits.items() if spec in specs}
 
     def listed(self) -> list[Json]:
         """The instructions that are meant by name, opcode, tag and so on; "first" means them all and is left
@@ -119,7 +119,8 @@ class ActiveStops:
         assert asked.condition is not None
         facts: dict[str, float | None] = {"iteration": _iteration(spot.frame)}
         if "hits" in asked.condition.names:
-            key = spot.position().key()
+            # An instruction is met once, on whichever side of what runs inside it that is asked.
+            key = spot.position().key()[:-1]
             hits = self._hits.setdefault(asked.spec, set())
             hits.add(key)
             facts["hits"] = sum(1 for hit in hits if hit <= key)

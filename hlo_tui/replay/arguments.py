@@ -24,7 +24,8 @@ def of_command(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="SPEC",
         help="stop at NAME, COMPUTATION/NAME, op:OPCODE, name:REGEX, line:FILE:N, tag:KEY=VALUE or "
-        "first:nonfinite (first:nan, first:inf) instead of at the tags",
+        "first:nonfinite (first:nan, first:inf) instead of at the tags; with @ends behind it only at the first and last "
+        "of a block (tags@ends), with @once only one time, with ' if CONDITION' only then (abs>1e4, iteration==7)",
     )
     parser.add_argument(
         "--supply",

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
+from hlo_tui.replay.blocks import End, ends
 from hlo_tui.replay.communication import COMMUNICATING
 from hlo_tui.replay.conditions import Condition, parse_condition
 from hlo_tui.replay.finite import can_begin
@@ -75,7 +76,40 @@ def resolve(program: Program, specs: list[StopSpec]) -> Resolved:
                     found.setdefault(computation.id, {}).setdefault(op.index, []).append(asked)
     if any(spec.kind == "tags" for spec, _ in wanted):
         _merge_callees(program, found)
+    for spec in {spec for spec, _ in wanted if spec.ends}:
+        _keep_ends(program, found, spec)
     return found
+
+
+def _keep_ends(program: Program, found: Resolved, spec: StopSpec) -> None:
+    """Leave of a stop only the ends of blocks: of what has the same tag, or of what it means at all."""
+    mine = {
+        program.computation(identity).ops[index]: one
+        for identity, row in found.items()
+        for index, asked in row.items()
+        for one in asked
+        if one.spec == spec
+    }
+    key = {"tags": TAG, "tag": spec.value}.get(spec.kind)
+
+    def tag(op: Op) -> str | None:
+        return op.attributes.get(key) if key is not None else None
+
+    kept = {end.op: end for end in ends(program, lambda op: (tag(op) or "") if op in mine else None, tag)}
+    for op, one in mine.items():
+        row = found[op.computation.id]
+        end = kept.get(op)
+        changed = [] if end is None else [one._replace(reason=_end_reason(end, one.reason))]
+        row[op.index] = [now for before in row[op.index] for now in (changed if before is one else [before])]
+        if not row[op.index]:
+            del row[op.index]
+
+
+def _end_reason(end: End, reason: str) -> str:
+    if end.size == 1:
+        return f"a block of one, {reason}"
+    which = "first and last" if end.which == "only" else end.which
+    return f"{which} of a block of {end.size}, {reason}"
 
 
 def _meant(program: Program, spec: StopSpec) -> frozenset[Op]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -13,13 +14,18 @@ from hlo_tui.replay.conditions import parse_condition
 
 FORMS = (
     "NAME, COMPUTATION/NAME, op:OPCODE, name:REGEX (of op_name), line:FILE.py:LINE, tag:KEY[=VALUE], "
-    "collectives, tags; each with `if CONDITION`; first:nan, first:inf, first:nonfinite (!REGEX leaves out)"
+    "collectives, tags; behind it @ends (the first and last of a block), @once, `if CONDITION`; "
+    "first:nan, first:inf, first:nonfinite (!REGEX leaves out)"
 )
 _WORDS = {"opcode": "op", "op_name": "name", "source": "line", "tag": "tag", "first": "first"}
 _BARE = ("tags", "collectives")
 # What a "first" stop does not see unless fusions are entered.
 INSIDE_FUSIONS = "what begins and is masked inside one fusion is seen in body grain only"
 _KINDS = frozenset({*_WORDS, *_BARE, "instruction"})
+# They mean one operation, or none that is known before.
+_WITHOUT_BLOCKS = frozenset({"instruction", "first"})
+_ENDS, _ONCE = "@ends", "@once"
+_AFTER_QUOTES = re.compile(rf"((?:{_ENDS}|{_ONCE})*)(?: if (.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,8 @@ class StopSpec:
         enabled: whether it stops; a disabled one is kept to be enabled again, and at an instruction that carries a
             tag it switches the tag off.
         once: whether it is taken away after its first stop.
+        ends: whether it stops only at the first and last of what it means and runs one after the other: of a block
+            that a context manager tags (see `blocks.ends`).
         anchor: (opcode, op_name) of an instruction, to find it again in a module that was compiled anew.
     """
 
@@ -51,6 +59,12 @@ class StopSpec:
     enabled: bool = True
     once: bool = False
     anchor: tuple[str, str] = ("", "")
+    ends: bool = False
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether it means operations that can come one after the other."""
+        return self.kind not in _WITHOUT_BLOCKS
 
     def same_place(self, other: StopSpec) -> bool:
         """Whether both are about the same thing, whatever else is asked of it."""
@@ -63,14 +77,19 @@ class StopSpec:
         return asdict(self)
 
     def text(self) -> str:
-        """The form that `parse_spec` reads."""
-        return f"{self._base()} if {self.condition}" if self.condition else self._base()
+        """The form that `parse_spec` reads: everything but `enabled` and `anchor`."""
+        base = self.place_text()
+        behind = _ENDS * self.ends + _ONCE * self.once + (f" if {self.condition}" if self.condition else "")
+        parts = (base, self.ends, self.once, self.condition or None)
+        return base + behind if _parts(base + behind) == parts else json.dumps(base) + behind
 
-    def _base(self) -> str:
+    def place_text(self) -> str:
+        """The same without what comes behind: what it means."""
         if self.kind in _BARE:
             return self.kind
         if self.kind == "instruction":
-            return f"{self.computation}/{self.value}" if self.computation else self.value
+            name = f"%{self.value}" if self.value in _BARE else self.value
+            return f"{self.computation}/{name}" if self.computation else name
         after = {"source": f":{self.line}", "tag": f"={self.detail}", "first": f"!{self.detail}"}
         wanted = self.kind == "source" or self.detail
         return f"{_WORDS[self.kind]}:{self.value}" + (
@@ -104,13 +123,42 @@ def parse_spec(text: str) -> StopSpec:
     Raises:
         HloTuiError: it has none of the forms.
     """
-    base, has_condition, condition = text.strip().partition(" if ")
-    spec = _read(base.strip())
+    base, ends, once, condition = _parts(text)
+    spec = _read(base)
     if spec is None:
         raise _no_stop(text, "it has none of the forms that a stop can have")
-    if has_condition:
+    if ends and not spec.has_blocks:
+        raise _no_stop(text, f"{_ENDS} is for what means several operations: tags, tag:, op:, name:, line:")
+    if condition is not None:
         spec = replace(spec, condition=parse_condition(condition).text)
-    return spec
+    return replace(spec, ends=ends, once=once)
+
+
+def _parts(text: str) -> tuple[str, bool, bool, str | None]:
+    """What is meant, @ends, @once and the condition. What is meant may be in quotes, as a JSON string is."""
+    text = text.strip()
+    quoted = _quoted(text)
+    if quoted is not None:
+        base, behind, condition = quoted
+        return base, _ENDS in behind, _ONCE in behind, condition
+    base, has_condition, condition = text.partition(" if ")
+    base = base.strip()
+    ends = once = False
+    while base.endswith((_ENDS, _ONCE)):
+        ends, once = ends or base.endswith(_ENDS), once or base.endswith(_ONCE)
+        base = base[: -len(_ENDS)]
+    return base, ends, once, condition if has_condition else None
+
+
+def _quoted(text: str) -> tuple[str, str, str | None] | None:
+    if not text.startswith('"'):
+        return None
+    try:
+        base, end = json.JSONDecoder().raw_decode(text)
+    except ValueError:
+        return None
+    found = _AFTER_QUOTES.fullmatch(text, end)
+    return None if found is None else (base, found[1], found[2])
 
 
 def left_out_words(event: Mapping[str, Any]) -> str:
@@ -135,7 +183,7 @@ def _read(base: str) -> StopSpec | None:
     if not colon:
         computation, slash, name = base.rpartition("/")
         found = StopSpec("instruction", name.lstrip("%"), computation.lstrip("%") if slash else "")
-        return found if found.value else None
+        return found if found.value and "@" not in name else None
     if not rest:
         return None
     if kind == "op":

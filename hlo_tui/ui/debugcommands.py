@@ -120,6 +120,8 @@ DEBUG_PANELS = (
             help="Stop there one time and then never more, or always again."),
     Command("stop_list_delete", ("d", "delete"), "delete", _STOPS, always, "delete", on="stop_list",
             help="Take the stop away."),
+    Command("stop_list_ends", ("f",), "first and last", _STOPS, always, "ends", on="stop_list",
+            help="Stop only at the first and last operation of a block, as a context manager tags one, or at each."),
     Command("stop_list_help", ("question_mark", "f1"), "help", _STOPS, always, "help", on="stop_list",
             help="Show these keys."),
     Command("stop_list_close", ("q", "escape", "backspace", "L", "ctrl+c"), "close", _STOPS, always, "close",

@@ -11,7 +11,7 @@ from hlo_tui.ui.replaying import target
 if TYPE_CHECKING:
     from hlo_tui.ui.base import BaseApp
 
-_FORMS = "op:dot; name:mlp.*; line:model.py:88; tag:KEY=VALUE; first:nan; collectives; NAME if max>1e4"
+_FORMS = "op:dot; name:mlp.*; line:model.py:88; tag:KEY=VALUE@ends; first:nan; op:add@once; NAME if max>1e4"
 
 
 @does("break")

@@ -102,6 +102,7 @@ FORMS = (
     ("tag:KEY  tag:KEY=VALUE", "operations with a tag of your own"),
     ("collectives", "what devices talk to each other with"),
     ("first:nonfinite!mask", "where a NaN or infinity begins; !REGEX leaves names out"),
+    ("...@ends  ...@once", "only the first and last of a block; only one time"),
     ("... if abs>1e4", "conditions: nan, inf, abs, min, max, mean, std, zero, iteration, hits"),
 )
 
@@ -114,12 +115,15 @@ def _stop(
     unfolded = many and (spec in view.unfolded or spec.kind == "tags")
     fold = (OPEN if unfolded else FOLDED) if many and spec.kind != "tags" else " "
     sign, role = _sign(spec, view.everywhere)
-    title = "tagged operations" if spec.kind == "tags" else spec.text()
+    title = "tagged operations" if spec.kind == "tags" else spec.place_text()
+    title += f" if {spec.condition}" if spec.condition else ""
     spans = [
         Span(f" {fold} ", "fold"),
         Span(f"{sign} ", role),
         Span(visible(title), "strong" if spec.enabled else "muted"),
     ]
+    if spec.ends:
+        spans.append(Span("  first and last", "tag"))
     if spec.once:
         spans.append(Span("  once", "tag"))
     if not spec.enabled:

@@ -87,6 +87,8 @@ class StopScreen(Panel):
             self._switch(spec)
         elif identity == "stop_list_once":
             self._put(spec, replace(spec, once=not spec.once))
+        elif identity == "stop_list_ends":
+            self._ends(spec)
         elif identity == "stop_list_delete":
             self._delete(spec)
         elif spec.kind == "first" and identity in ("stop_list_condition", "stop_list_hits"):
@@ -112,7 +114,7 @@ class StopScreen(Panel):
         if spec is None:
             return
         if purpose == "stop_list_edit" and text:
-            self._put(spec, replace(parse_spec(text), enabled=spec.enabled, once=spec.once))
+            self._put(spec, replace(parse_spec(text), enabled=spec.enabled))
         elif purpose == "stop_list_condition":
             self._put(spec, replace(spec, condition=parse_condition(text).text if text else ""))
         elif purpose == "stop_list_hits":
@@ -145,6 +147,11 @@ class StopScreen(Panel):
             raise HloTuiError("It holds until it is deleted", "d does")
         else:
             self._put(spec, replace(spec, enabled=not spec.enabled))
+
+    def _ends(self, spec: StopSpec) -> None:
+        if not spec.has_blocks:
+            raise HloTuiError("It has no first and last", "it does not mean operations that come in blocks")
+        self._put(spec, replace(spec, ends=not spec.ends))
 
     def _delete(self, spec: StopSpec) -> None:
         if spec.kind == "tags":

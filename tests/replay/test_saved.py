@@ -99,3 +99,29 @@ def test_another_operation_of_the_same_name_is_not_taken_for_the_one_that_was_me
     assert one.name not in {row["instruction"] for row in rows} or anchor == (
         one.opcode, one.proto.metadata.op_name,
     )  # fmt: skip
+
+
+def test_a_stop_that_goes_leaves_the_hits_of_the_others(debug: Open) -> None:
+    debugger = debug(program_file("scan"))
+
+    def iteration() -> int:
+        (found,) = [
+            step["iteration"] for step in debugger.move("continue")["path"] if step["iteration"] is not None
+        ]
+        return found
+
+    counted = parse_spec("tags if hits>=3")
+    debugger.set_stops([parse_spec("op:sine@once"), counted])
+    assert from_json(debugger.move("continue")["once"]) == parse_spec("op:sine@once")
+    debugger.set_stops([counted, parse_spec("tags if iteration==1")])
+    assert iteration() == 1
+    debugger.set_stops([counted])
+    assert iteration() == 2
+
+
+def test_what_was_saved_before_there_were_ends_is_read(tmp_path: Path) -> None:
+    old = {"kind": "tags", "value": "", "condition": "nan", "enabled": True, "once": True, "anchor": ["", ""]}
+    assert from_json(old) == StopSpec("tags", condition="nan", once=True)
+    saved = SavedStops(tmp_path / "dump", tmp_path / "state")
+    saved.save("jit_f", (StopSpec("tags", ends=True),))
+    assert saved.load("jit_f") == (StopSpec("tags", ends=True),)

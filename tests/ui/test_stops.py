@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from hlo_tui.replay.stopspec import TAGS
+from hlo_tui.replay.stopspec import TAGS, StopSpec
 from tests.ui.driving import driving
 from tests.ui.fakes import FakeSession
 
@@ -52,7 +54,7 @@ async def test_stops_are_changed_in_the_list_and_gone_to(dump):
         await app.sees("op:dot if max>2  once  off")
         assert (own()[1].once, own()[1].enabled) == (True, False)
         await app.press("b", "e", "ctrl+u")
-        await app.type("op:tanh")
+        await app.type("op:tanh@once")
         await app.press("enter")
         await app.sees("op:tanh  once  %tanh.2")
         await app.press("enter")
@@ -83,6 +85,38 @@ async def test_tags_are_switched_one_by_one_and_all_at_once(dump):
         await app.sees("Switch the stop off, or on again")
         await app.press("q", "q")
         await app.sees("26 ○")
+
+
+async def test_a_block_is_stopped_at_by_its_ends(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        desk = app.app.desk
+        own = lambda: desk.replays.stops.own(desk.opened.want)  # noqa: E731
+        await app.press("c", "L", "f")
+        await app.sees("● tagged operations  first and last  2 operations")
+        assert own() == desk.replays.state.specs == (replace(TAGS, ends=True),)
+        await app.press("e")
+        await app.sees("tags@ends")
+        await app.press("escape", "a")
+        await app.type("op:dot@once@ends if max>2; first:nan")
+        await app.press("enter")
+        await app.sees("op:dot if max>2  first and last  once")
+        await app.press("end", "f")
+        await app.sees("It has no first and last")
+        await app.press("up", "f", "up", "f")
+        await app.sees("● tagged operations  2 operations", "op:dot if max>2  once")
+        assert own()[:2] == (TAGS, StopSpec("opcode", "dot", condition="max>2", once=True))
+
+
+async def test_ends_are_there_again_the_next_time(dump):
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        await app.press("L", "f")
+        await app.sees("first and last")
+    async with driving(dump, make=FakeSession) as app:
+        await app.opened()
+        await app.press("L")
+        await app.sees("tagged operations  first and last")
 
 
 async def test_stops_are_there_again_the_next_time(dump):

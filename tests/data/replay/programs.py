@@ -85,6 +85,23 @@ def run_all() -> None:
     def blowup(x):
         return lax.fori_loop(0, 40, lambda _, v: v * v + 0.5, x)
 
+    def blocks(x):
+        with tag(breakpoint="layer"):
+            y = jax.nn.softmax(x @ x) ** 3
+            y = y - y.mean(axis=0)
+        y = jnp.sin(y) + 1
+
+        def body(_, v):
+            with tag(breakpoint="body"):
+                v = jnp.where(v > 1, v * 0.5, v)
+            return v + 0.25
+
+        y = lax.fori_loop(0, 2, body, y)
+        with tag(breakpoint="total"):
+            z = jnp.sqrt(y).sum()
+        with tag(breakpoint="scaled"):
+            return y / z, z
+
     signs = jnp.array([0.5, -1.0, 2.0])
     for function, argument in (
         (masked, signs),
@@ -101,6 +118,8 @@ def run_all() -> None:
         (long, jnp.float32(0.0)),
     ):
         jax.block_until_ready(jax.jit(function)(argument))
+    matrix = jnp.array([[0.0, 0.25, 0.5], [0.75, 1.0, -1.0], [2.0, 0.5, 0.125]])
+    jax.block_until_ready(jax.jit(blocks)(matrix))
 
 
 def main() -> None:
@@ -116,7 +135,7 @@ def main() -> None:
             old.unlink()
         names = (
             "masked", "reaching", "blowup", "product", "scan", "loop", "branch", "quoted", "logged", "off",
-            "nested", "long",
+            "nested", "long", "blocks",
         )  # fmt: skip
         for name in names:
             for pattern in ("before_optimizations.txt", "cpu_after_optimizations.txt", "snapshot.*.pb"):
