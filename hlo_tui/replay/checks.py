@@ -59,7 +59,7 @@ class Checks:
         if evaluator.changes.values:
             return "values were changed by hand"
         if evaluator.supplies.used:
-            return "values were supplied"
+            return evaluator.supplies.why_not_the_job()
         why = evaluator.refused.get(Doing(Phase.CHECK, evaluator.program.entry.name).key())
         if why is not None:
             return f"the whole module is not run again: {why}"

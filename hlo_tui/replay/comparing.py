@@ -22,6 +22,7 @@ from hlo_tui.replay.lowering import Cannot
 from hlo_tui.replay.opening import Target, choose_inputs, open_target, place
 from hlo_tui.replay.program import DRAWN, Computation, Op, Program
 from hlo_tui.replay.slices import SliceCache
+from hlo_tui.replay.supplies import Supplies
 from hlo_tui.replay.values import Unknown, find_unknown, summarize, to_numpy
 from hlo_tui.replay.xla import Backend, Replicated
 
@@ -86,7 +87,7 @@ class Comparing:
             "inputs_file": stage.inputs.source,
             "seed": stage.inputs.seed,
             "recorded": stage.inputs.result is not None,
-            "reasons": [*stage.target.reasons, *stage.inputs.reasons],
+            "reasons": [*stage.target.reasons, *stage.inputs.reasons, *evaluator.supplies.reasons()],
             "unknown": [f"{name}: {why}" for (_, name), why in sorted(evaluator.unknown.items())],
             "coarseness": coarseness(evaluator.program),
             "devices": stage.target.topology.devices,
@@ -110,6 +111,9 @@ class Comparing:
             inputs = _fitted(self._inputs, program, target)
         refused = {(c, i): why for c, i, why in params.get("refused", ())} | _not_known(target, program)
         evaluator = Watching(program, backend, cache, target.topology, Grain.BODY, refused)
+        # Within what their uses allow, the data would be others where a pass changes the uses.
+        seed, devices = inputs.seed or 0, target.topology.devices
+        evaluator.supply(Supplies(program, seed=seed, devices=devices, by_use=False))
         evaluator.at_work(self._board, params.get("threads", 1))
         evaluator.keeper.budget = self._room.budget()
         self._running = evaluator

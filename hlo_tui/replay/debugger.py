@@ -15,7 +15,7 @@ from hlo_tui.replay.collectives import ONE_DEVICE, Topology
 from hlo_tui.replay.evaluate import Evaluator
 from hlo_tui.replay.events import Events, written
 from hlo_tui.replay.frames import Frame
-from hlo_tui.replay.grain import Grain
+from hlo_tui.replay.grain import Grain, Interrupted
 from hlo_tui.replay.inputs import Inputs
 from hlo_tui.replay.limits import Room
 from hlo_tui.replay.program import Computation, Program
@@ -148,9 +148,17 @@ class Debugger:
             found = (backward_moves if backward else forward_moves)[how](spot)
         if found is None:
             found = walker.start() if backward else walker.end()
-        self.spot = found
         passed = self._stops.passed()
-        return self.here() | passed
+        return self._stand_at(found) | passed
+
+    def _stand_at(self, spot: Spot) -> Json:
+        """Stand at a spot and say what is there; where the person stops that, the replay stands where it stood."""
+        before, self.spot = self.spot, spot
+        try:
+            return self.here()
+        except Interrupted:
+            self.spot = before
+            raise
 
     def _run_to(self, target: tuple[str, str] | None, backward: bool) -> Spot | None:
         computation, index = self._locate(target)
@@ -184,8 +192,7 @@ class Debugger:
                 left_out = left_out_words(passed)
                 return {"event": "none", "words": f"{words}; {left_out}" if left_out else words, **passed}
             passed = self._stops.passed()
-            self.spot = found
-            return self.here() | passed
+            return self._stand_at(found) | passed
         finally:
             self._stops = before
             self._retable({})

@@ -69,7 +69,7 @@ class Evaluator:
         self.unknown: dict[tuple[str, str], str] = {}
         self.driven = DRIVEN
         self.changes = NO_CHANGES
-        self.supplies = Supplies(program)
+        self.supplies = Supplies(program, devices=topology.devices)
         self.steps = 0
         self._steps: dict[int, list[Step | None]] = {}
         self._sizes: dict[int, list[int]] = {}

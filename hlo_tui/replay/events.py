@@ -53,6 +53,7 @@ class Events:
         }
         if not not_run:
             event |= debugger.beside.consequence(frame, index, value)
+            event["supplied"] = debugger.evaluator.supplies.source_of(op)
         if kind == "stop":
             event["carriers"] = self._carriers(spot)
             event["watches"] = [self._watched(spot, not_run, *place) for place in debugger.watches]

@@ -200,6 +200,8 @@ def _stop_words(event: Json) -> list[str]:
     lines = [head, f"  {path}", f"  {summary_words(event['value'])}"]
     if event.get("source"):
         lines.insert(1, f"  {event['source']}")
+    if event.get("supplied"):
+        lines.append(f"  supplied: {event['supplied']['instruction']} ({event['supplied']['value']})")
     if "nonfinite" in event:
         found = event["nonfinite"]
         where = "begins here" if found["cause"] == "computed" else f"begins here, from {found['cause']}"

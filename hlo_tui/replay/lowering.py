@@ -12,7 +12,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
-from hlo_tui.replay import arrays, blockscaled, collectives, customcalls, dynamic, elementary, traced
+from hlo_tui.replay import (
+    arrays,
+    blockscaled,
+    collectives,
+    customcalls,
+    dynamic,
+    elementary,
+    traced,
+    transfers,
+)
 from hlo_tui.replay.program import Op, Program
 
 Instruction = pb.HloInstructionProto
@@ -158,8 +167,6 @@ def lower(op: Op, operands: Operands, shapes: Sequence[pb.ShapeProto], out: Emit
     rule = RULES.get(op.opcode)
     if rule is not None:
         return rule.lower(op, operands, shapes, out)
-    if op.opcode in REFUSED:
-        raise Cannot(REFUSED[op.opcode])
     return out.clone(op.proto, operands, op.called)
 
 
@@ -243,22 +250,11 @@ def _custom_call(op: Op, operands: Operands, shapes: Sequence[pb.ShapeProto], ou
         raise Cannot(str(error)) from error
 
 
-def _nothing(op: Op, _operands: Operands, _shapes: Sequence[pb.ShapeProto], out: Emitter) -> Instruction:
-    return out.emit("after-all", op.proto.shape, [])
-
-
-def _send(op: Op, operands: Operands, _shapes: Sequence[pb.ShapeProto], out: Emitter) -> Instruction:
-    shape = op.proto.shape
-    if [part.element_type for part in shape.tuple_shapes[1:]] != [arrays.U32, arrays.TOKEN]:
-        raise Cannot("a send of a form that is not known")
-    token = out.emit("after-all", shape.tuple_shapes[2], [])
-    return out.emit("tuple", shape, [operands[0], out.zeros(shape.tuple_shapes[1]), token])
-
-
-def _recv_done(op: Op, operands: Operands, _shapes: Sequence[pb.ShapeProto], out: Emitter) -> Instruction:
-    data, token = op.proto.shape.tuple_shapes
-    received = out.emit("get-tuple-element", data, operands, tuple_index=0)
-    return out.emit("tuple", op.proto.shape, [received, out.emit("after-all", token, [])])
+def _transfer(op: Op, operands: Operands, _shapes: Sequence[pb.ShapeProto], out: Emitter) -> Instruction:
+    try:
+        return transfers.lower(op, operands, out)
+    except transfers.Unsupported as error:
+        raise Cannot(str(error)) from error
 
 
 _SUB_BYTE = frozenset({pb.S1, pb.U1, pb.S2, pb.U2, pb.S4, pb.U4})
@@ -318,10 +314,15 @@ RULES: dict[str, Rule] = {
     "get-dimension-size": Rule(_get_dimension_size, "a static size is a constant, a dynamic one is kept"),
     "dot": Rule(_product, "XLA's CPU compiler takes no operands of less than a byte: they are widened"),
     "convolution": Rule(_product, "as a dot"),
-    "outfeed": Rule(_nothing, "nobody takes what it gives; only its token is left"),
-    "send": Rule(_send, "nobody takes what it gives; its own operand is what it holds"),
-    "send-done": Rule(_nothing, "nobody takes what was sent; only its token is left"),
-    "recv-done": Rule(_recv_done, _PAIR),
+    "outfeed": Rule(_transfer, "nobody takes what it gives; only its token is left"),
+    "infeed": Rule(_transfer, "it waits for the host program: its data are made"),
+    "send": Rule(_transfer, "its own operand is what it holds"),
+    "send-done": Rule(_transfer, "only its token is left"),
+    "recv": Rule(
+        _transfer,
+        "what a send of its computation gives comes as by a collective-permute; where there is none, its data are made",
+    ),
+    "recv-done": Rule(_transfer, _PAIR),
     "reshape": Rule(_reshape, "XLA loses the sizes of a dynamic one on the way in; a static one stays"),
     "dynamic-reshape": Rule(_reshape, "the importer ends the process on it"),
     "custom-call": Rule(_custom_call, "see customcalls"),
@@ -335,16 +336,10 @@ RULES |= {
     for opcode, meaning in elementary.BY_OPCODE.items()
 }
 
-REFUSED: dict[str, str] = {
-    "infeed": "an infeed waits for the host program, which is not here",
-    "recv": "a recv waits for a sender, which is not here",
-}
-
 
 def table() -> list[tuple[str, str, str]]:
     """What each construct becomes, as rows: the kind of construct, its name, and what becomes of it or why."""
     rows = [("opcode", opcode, rule.why) for opcode, rule in RULES.items()]
-    rows += [("opcode", opcode, f"unknown: {why}") for opcode, why in REFUSED.items()]
     rows += [
         ("custom call", target, f"becomes {rewrite.becomes}")
         for target, rewrite in customcalls.REWRITES.items()

@@ -15,7 +15,7 @@ from hlo_tui.hlo import loading
 from hlo_tui.hlo.module import Module
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.hlo.source import BytesSource
-from hlo_tui.replay import collectives, customcalls, newer, xla
+from hlo_tui.replay import channels, collectives, customcalls, newer, xla
 from hlo_tui.replay.collectives import ONE_DEVICE, Topology
 from hlo_tui.replay.converted import converted_literals
 from hlo_tui.replay.inputs import Inputs, Placement, from_npz, made, parameters, recorded
@@ -305,7 +305,11 @@ def _is_one_program(program: Program) -> bool:
     """
     if program.entry.name.endswith("_spmd") or _has_borders(program):
         return False
-    return not any(op.opcode in collectives.OPCODES for c in program.reachable() for op in c.ops)
+    return not any(
+        op.opcode in collectives.OPCODES or channels.between_devices(op)
+        for c in program.reachable()
+        for op in c.ops
+    )
 
 
 def sibling_snapshots(path: Path) -> list[Path]:

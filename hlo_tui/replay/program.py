@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
+from hlo_tui.replay.channels import received
 
 ENTERABLE = frozenset({"call", "fusion", "while", "conditional", "async-start"})
 APPLIED = frozenset(
@@ -22,7 +23,11 @@ DRAWN = frozenset({"rng", "rng-get-and-update-state"})
 
 
 class Op:
-    """One instruction: its proto and where it stands in its computation."""
+    """One instruction: its proto and where it stands in its computation.
+
+    Attributes:
+        operands: positions of the values that it needs: its operands, and last what a send of its computation gives it.
+    """
 
     __slots__ = ("called", "computation", "index", "operands", "proto")
 
@@ -72,7 +77,7 @@ class Computation:
     """
 
     __slots__ = (
-        "_cones", "by_name", "hidden", "id", "name", "ops", "parameters", "program", "root", "users",
+        "_cones", "by_name", "hidden", "id", "name", "ops", "parameters", "program", "received", "root", "users",
     )  # fmt: skip
 
     def __init__(self, program: Program, proto: pb.HloComputationProto, order: list[int] | None) -> None:
@@ -82,12 +87,16 @@ class Computation:
         protos = {instruction.id: instruction for instruction in proto.instructions}
         ids = order if order is not None and set(order) == set(protos) else list(protos)
         position = {identity: index for index, identity in enumerate(ids)}
+        self.received = received([protos[identity] for identity in ids])
         self.ops = [
             Op(
                 self,
                 index,
                 protos[identity],
-                tuple(position[o] for o in protos[identity].operand_ids),
+                (
+                    *(position[o] for o in protos[identity].operand_ids),
+                    *((self.received[index].data,) if index in self.received else ()),
+                ),
                 tuple(program.known(c) for c in protos[identity].called_computation_ids),
             )
             for index, identity in enumerate(ids)

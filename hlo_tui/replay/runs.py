@@ -200,6 +200,8 @@ class Runs:
         never = self._never_ends(op)
         left = self._driven_at_most(op)
         while self._condition(frame, index, loop.reached):
+            if self._evaluator.interrupted:
+                raise Interrupted
             if never:
                 return self._evaluator.became_unknown(frame.computation, op, _NEVER_ENDS)
             if self._evaluator.steps > left and not self._run_rest(frame, index):

@@ -1,4 +1,6 @@
-"""Values that the person gives where none can be computed: zeros, made ones, a file, an operand, or a stand-in's."""
+"""Values given where none can be computed: by the person as zeros, made ones, a file, an operand, or a stand-in's;
+where an infeed or a recv waits, made ones by themselves.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ import numpy as np
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.numerals import number_of
 from hlo_tui.hlo.schema import hlo_pb2 as pb
-from hlo_tui.replay import arrays, standins
+from hlo_tui.replay import arrays, channels, feeds, standins
+from hlo_tui.replay.feeds import Feeds
 from hlo_tui.replay.frames import Frame
 from hlo_tui.replay.making import draw
 from hlo_tui.replay.program import Op, Program
@@ -23,6 +26,7 @@ from hlo_tui.replay.values import find_unknown
 from hlo_tui.replay.xla import Replicated
 
 Json = dict[str, Any]
+Place = tuple[str, str]
 Step = Callable[[Frame], Any]
 FORMS = "NAME=zeros, NAME=made, NAME=FILE.npy or NAME=operand:N"
 
@@ -32,9 +36,10 @@ class NotGiven(Exception):
 
 
 class Supplies:
-    """What the person gives for the instructions of one program.
+    """What is given for the instructions of one program: by the person, or by itself where one waits for data.
 
     Attributes:
+        asked: what the person gives, in the forms of FORMS.
         computations: ids of the computations in or below which something is given.
         used: (computation, instruction) -> what its value came from, of those that were asked for so far.
     """
@@ -45,6 +50,8 @@ class Supplies:
         asked: Sequence[str] = (),
         stand_ins: StandIns = NO_STAND_INS,
         seed: int = 0,
+        devices: int = 1,
+        by_use: bool = True,
     ) -> None:
         """Find the instructions that are meant.
 
@@ -54,13 +61,20 @@ class Supplies:
                 COMPUTATION/NAME.
             stand_ins: functions for custom calls.
             seed: of made values.
+            devices: on how many the module runs.
+            by_use: see `Feeds`.
 
         Raises:
             HloTuiError: one is of no such form, names nothing, or does not fit.
         """
         self._seed = seed
-        self._steps: dict[tuple[str, str], tuple[str, Step]] = {}
-        self.used: dict[tuple[str, str], str] = {}
+        self._steps: dict[Place, tuple[str, Step]] = {}
+        self.used: dict[Place, str] = {}
+        self.asked = tuple(asked)
+        for op, step in Feeds(program, seed, devices, by_use).steps():
+            self._steps[_place(op)] = (feeds.WORDS[op.opcode], step)
+        # Which of them nobody asked for.
+        self._by_itself = set(self._steps)
         if stand_ins.functions:
             self._stand_in(program, stand_ins)
         for text in asked:
@@ -95,7 +109,13 @@ class Supplies:
         self._put(found[0], source, self._step_of(found[0], source))
 
     def _put(self, op: Op, words: str, step: Step) -> None:
-        self._steps[op.computation.name, op.name] = (words, step)
+        self._steps[_place(op)] = (words, step)
+        self._by_itself.discard(_place(op))
+        done = channels.done_of(op)
+        if done is not None:
+            # It would have what is sent, whatever its recv holds.
+            recv = op.index
+            self._steps[_place(done)] = (words, lambda frame: (frame.env[recv][0], None))
 
     def _holding(self, program: Program) -> frozenset[int]:
         names = {computation for computation, _ in self._steps}
@@ -109,32 +129,72 @@ class Supplies:
 
     def step(self, op: Op) -> Step | None:
         """How the value of an instruction is had, where one is given; the step raises NotGiven."""
-        found = self._steps.get((op.computation.name, op.name))
+        found = self._steps.get(_place(op))
         if found is None:
             return None
         words, step = found
 
         def used(frame: Frame) -> Any:
-            self.used[op.computation.name, op.name] = words
+            self.used[_place(op)] = words
             return step(frame)
 
         return used
 
-    def listed(self) -> list[Json]:
-        """Every instruction for which something is given, and what."""
-        return _listed({place: words for place, (words, _) in self._steps.items()})
+    def source_of(self, op: Op) -> Json | None:
+        """Where the value of an instruction comes from, if it or what it takes it out of is given; as `listed` says."""
+        while _place(op) not in self._steps and op.opcode in _TAKEN_OUT:
+            op = op.computation.ops[op.operands[0]]
+        found = self._steps.get(_place(op))
+        return None if found is None else self._listed({_place(op): found[0]})[0]
 
-    def reasons(self) -> list[str]:
-        """What keeps a replay with these from being faithful to the job."""
-        if not self._steps:
-            return []
-        named = [f"{name} ({words})" for (_, name), (words, _) in sorted(self._steps.items())]
-        more = f" and {len(named) - 3} more" if len(named) > 3 else ""
-        return [f"values are supplied: {', '.join(named[:3])}{more}"]
+    def listed(self) -> list[Json]:
+        """Every instruction for which something is given: its computation and name, and what; `by_itself` says that
+        nobody asked for it.
+        """
+        return self._listed({place: words for place, (words, _) in self._steps.items()})
 
     def listed_used(self) -> list[Json]:
         """Those whose values were asked for."""
-        return _listed(self.used)
+        return self._listed(self.used)
+
+    def _listed(self, places: dict[Place, str]) -> list[Json]:
+        return [
+            {
+                "computation": computation,
+                "instruction": instruction,
+                "value": words,
+                "by_itself": (computation, instruction) in self._by_itself,
+            }
+            for (computation, instruction), words in sorted(places.items())
+        ]
+
+    def reasons(self) -> list[str]:
+        """What keeps a replay with these from being faithful to the job."""
+        reasons = []
+        asked = [f"{name} ({words})" for (_, name), words in self._words(by_itself=False)]
+        if asked:
+            reasons.append(f"values are supplied: {_some(asked)}")
+        waiting = [name for (_, name), _ in self._words(by_itself=True)]
+        if waiting:
+            reasons.append(
+                f"what comes from outside is made: {_some(waiting)} waited for it in the job; "
+                f"--supply {waiting[0]}=FILE.npy gives it another value"
+            )
+        return reasons
+
+    def _words(self, by_itself: bool) -> list[tuple[Place, str]]:
+        return [
+            (place, words)
+            for place, (words, _) in sorted(self._steps.items())
+            if (place in self._by_itself) is by_itself
+        ]
+
+    def why_not_the_job(self) -> str:
+        """Why outputs cannot be compared with what has none of these values; empty where none was asked for."""
+        if not self.used:
+            return ""
+        made = self._by_itself.issuperset(self.used)
+        return "values that an infeed or a recv waits for were made" if made else "values were supplied"
 
     def _step_of(self, op: Op, source: str) -> Step:
         shape = value_shape(op)
@@ -152,11 +212,16 @@ class Supplies:
         return lambda _frame: value
 
 
-def _listed(places: dict[tuple[str, str], str]) -> list[Json]:
-    return [
-        {"computation": computation, "instruction": instruction, "value": words}
-        for (computation, instruction), words in sorted(places.items())
-    ]
+# They give a value, or a part of one, on as it is.
+_TAKEN_OUT = frozenset({"get-tuple-element", "recv-done"})
+
+
+def _place(op: Op) -> Place:
+    return op.computation.name, op.name
+
+
+def _some(named: list[str]) -> str:
+    return ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
 
 
 Make = Callable[[np.dtype[Any], tuple[int, ...]], Any]

@@ -15,7 +15,7 @@ from hlo_tui.replay.program import Computation, Op, Program
 _TRANSPARENT = frozenset(
     {
         "convert", "reduce-precision", "copy", "bitcast", "reshape", "transpose", "broadcast", "slice", "reverse",
-        "opt-barrier", "concatenate", "pad", "dynamic-slice", "gather", "copy-start", "copy-done",
+        "opt-barrier", "concatenate", "pad", "dynamic-slice", "gather", "copy-start", "copy-done", "recv-done",
     }
 )  # fmt: skip
 _IDENTITY = {"add": 0, "or": 0, "xor": 0, "multiply": 1, "and": 1}
@@ -94,6 +94,13 @@ def find_uses(program: Program) -> Uses:
             _follow(program, program.entry, index, path, use)
             uses.found[proto.parameter_number, path] = use
     return uses
+
+
+def use_of(op: Op, path: Path) -> Use:
+    """What the uses of one array of an instruction's value ask for; `path` is where it is in its tuple."""
+    use = Use()
+    _follow(op.computation.program, op.computation, op.index, path, use)
+    return use
 
 
 def _arrays(shape: object) -> Iterator[Path]:

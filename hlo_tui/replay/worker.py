@@ -153,6 +153,7 @@ class Worker:
         debugger = Debugger(program, inputs, backend, cache, target.topology, grain, refused, watched)
         debugger.evaluator.at_work(self._board, params["threads"])
         self._stand_ins = standins.load(params.get("standins"), watched)
+        self._seed = params["seed"]
         debugger.evaluator.supply(self._supplies(debugger, params.get("supplies", ())))
         debugger.evaluator.keeper.budget = room.budget()
         debugger.room = room
@@ -161,7 +162,8 @@ class Worker:
         return self._start_event(debugger, target)
 
     def _supplies(self, debugger: Debugger, asked: Sequence[str]) -> Supplies:
-        return Supplies(debugger.program, asked, self._stand_ins, debugger.inputs.seed or 0)
+        devices = debugger.topology.devices
+        return Supplies(debugger.program, asked, self._stand_ins, self._seed, devices)
 
     def _supply(self, debugger: Debugger, params: Json) -> Json:
         assert self._target is not None
@@ -180,6 +182,8 @@ class Worker:
     def _take_inputs(self, debugger: Debugger, params: Json) -> Json:
         assert self._target is not None
         inputs = choose_inputs(self._target, debugger.program, params["inputs"], params["seed"])
+        self._seed = params["seed"]
+        debugger.evaluator.supply(self._supplies(debugger, debugger.evaluator.supplies.asked))
         debugger.use_inputs(inputs)
         return self._start_event(debugger, self._target)
 

@@ -167,7 +167,8 @@ class TestUnknown:
         np.testing.assert_allclose(d, -X)
         (end,) = forward(debugger)
         assert end["unknown"] == []
-        assert end["supplied"] == [{"computation": "e", "instruction": "call", "value": "operand:0"}]
+        (given,) = end["supplied"]
+        assert given == {"computation": "e", "instruction": "call", "value": "operand:0", "by_itself": False}
         assert (end["self_check"], end["self_check_reason"]) == ("skipped", "values were supplied")
 
     def test_the_rest_of_a_long_loop_is_not_compiled_around_it(
@@ -276,7 +277,13 @@ class TestStandIns:
         self.supplied(debugger, path)
         np.testing.assert_allclose(outputs(debugger)[0], 2 * X + np.sin(X), rtol=1e-6)
         (end,) = forward(debugger)
-        assert end["supplied"] == [{"computation": "e", "instruction": "c", "value": f"stand-in {path}"}]
+        (given,) = end["supplied"]
+        assert given == {
+            "computation": "e",
+            "instruction": "c",
+            "value": f"stand-in {path}",
+            "by_itself": False,
+        }
 
     @pytest.mark.parametrize(
         ("body", "words"),

@@ -1,4 +1,4 @@
-"""Transfers to the host and between devices: what waits for nobody has its value, what waits is unknown by name."""
+"""Transfers to the host and between devices: what waits for nobody has its value, what waits is given made data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from hlo_tui.replay.grain import Grain
 from hlo_tui.replay.inputs import Inputs
 from hlo_tui.replay.slices import SliceCache
 from hlo_tui.replay.supplies import Supplies
-from hlo_tui.replay.values import Unknown
 from tests.replay.conftest import forward
 from tests.replay.running import program_of, run_text
 
@@ -71,19 +70,25 @@ def test_what_is_sent_needs_nobody(backend: xla.Backend, cache: SliceCache, grai
 
 
 @pytest.mark.parametrize("grain", GRAINS)
-def test_what_is_waited_for_is_unknown_but_for_its_token(
+def test_what_is_waited_for_is_made_and_its_token_is_there(
     backend: xla.Backend, cache: SliceCache, grain: str
 ) -> None:
     debugger = debugger_of(RECEIVING, backend, cache, grain)
     (end,) = forward(debugger)
     y, z, token = debugger.evaluator.root(debugger._entry)
     np.testing.assert_array_equal(y, 2 * X)
-    assert isinstance(z, Unknown)
+    assert np.isfinite(z).all()
+    assert np.any(np.asarray(z) != 0)
     assert token is None
-    assert end["unknown"] == ["in", "r"]
-    assert all("waits" in reason for reason in end["reasons"])
+    assert (end["unknown"], end["status"]) == ([], "done")
+    made = {one["instruction"]: one["value"] for one in end["supplied"]}
+    assert made == {"in": "made: the stand-in of an infeed", "r": "made: the stand-in of a recv"}
+    # XLA's own infeed would wait for ever.
+    assert (end["self_check"], end["recorded"]) == ("skipped", "absent")
+    assert end["self_check_reason"] == "values that an infeed or a recv waits for were made"
     debugger.supply(Supplies(debugger.program, ["r=zeros", "in=zeros"]))
     np.testing.assert_array_equal(debugger.evaluator.root(debugger._entry)[1], 0 * X)
+    assert {one["value"] for one in debugger.end()["supplied"]} == {"zeros"}
 
 
 @pytest.mark.parametrize("result", ["s8[]", "s4[]", "s32[]", "f32[]"])

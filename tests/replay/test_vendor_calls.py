@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hlo_tui.errors import EngineError
 from hlo_tui.replay import xla
 from hlo_tui.replay.customcalls import FOREIGN, REWRITES, is_callback
-from hlo_tui.replay.lowering import REFUSED, RULES, Cannot, table
+from hlo_tui.replay.lowering import RULES, Cannot, table
 from hlo_tui.replay.opening import open_target
 from tests.replay.running import call_text, run_text
 
@@ -243,7 +243,7 @@ def test_callbacks_are_named_at_the_start(tmp_path: Path) -> None:
 
 def test_one_table_has_every_construct_once() -> None:
     rows = table()
-    assert len(rows) == len(RULES) + len(REFUSED) + len(REWRITES) + len(FOREIGN)
+    assert len(rows) == len(RULES) + len(REWRITES) + len(FOREIGN)
     assert len({(kind, name) for kind, name, _ in rows}) == len(rows)
     assert all(words for _, _, words in rows)
 
