@@ -105,6 +105,19 @@ def change_rows(event: Json) -> Iterator[Row]:
         yield row(words, Span("without them it is ", "muted"), *summary_spans(event["before"]))
 
 
+def supplied_rows(event: Json) -> Iterator[Row]:
+    """Where a value comes from that is not computed but given: by the person, or made for what waits for it."""
+    given = event.get("supplied")
+    if given is not None:
+        taken = (
+            f" of %{visible(given['instruction'])}" if given["instruction"] != event["instruction"] else ""
+        )
+        yield row(
+            Span(f" not computed{taken}: ", "muted"), Span(visible(given["value"]), "notice"), Span("; ", "muted"),
+            Span("I", "key"), Span(" supplies another", "muted"),
+        )  # fmt: skip
+
+
 def partition_words(summary: Json | None, devices: int) -> str:
     """Which partitions have another value than the first one; empty where there is one alone."""
     if devices < 2 or summary is None:

@@ -43,7 +43,7 @@ class Preset:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A row about a value that could not be computed, or is supplied; `supplied` is what with."""
+    """A row about a value that could not be computed, is made, or is supplied; `supplied` is what with."""
 
     computation: str
     instruction: str
@@ -130,17 +130,34 @@ def _presets(view: InputsView) -> Iterator[Row]:
         yield row(Span(" → ", "accent"), Span(visible(view.wanted), "accent"))
 
 
+def _supplied(start: Json) -> Iterator[Row]:
+    """What the person supplies, and what is made by itself because an infeed or a recv waits for it."""
+    given: Sequence[Json] = start.get("supplied") or []
+    asked = [one for one in given if not one.get("by_itself")]
+    made = [one for one in given if one.get("by_itself")]
+    if asked:
+        yield row(Span(f" {count_text(len(asked), 'value')} supplied; d takes one away", "heading"))
+        for one in asked:
+            yield _given(one, Unknown(one["computation"], one["instruction"], one["value"]), "strong")
+    if made:
+        count = count_text(len(made), "value")
+        yield row(
+            Span(f" {count} made for what waits for the host or a sender; enter supplies one", "heading")
+        )
+        for one in made:
+            yield _given(one, Unknown(one["computation"], one["instruction"]), "muted")
+
+
+def _given(one: Json, key: Unknown, role: str) -> Row:
+    return row(
+        Span("   "), Span(f"%{visible(one['instruction'])}", "definition"),
+        Span(f"  {visible(one['value'])}", role), Span(f"  in {visible(one['computation'])}", "muted"), key=key,
+    )  # fmt: skip
+
+
 def _unknown(view: InputsView, start: Json, width: int) -> Iterator[Row]:
     yield row()
-    supplied = start.get("supplied") or []
-    if supplied:
-        yield row(Span(f" {count_text(len(supplied), 'value')} supplied; d takes one away", "heading"))
-        for one in supplied:
-            yield row(
-                Span("   "), Span(f"%{visible(one['instruction'])}", "definition"),
-                Span(f"  {visible(one['value'])}", "strong"), Span(f"  in {visible(one['computation'])}", "muted"),
-                key=Unknown(one["computation"], one["instruction"], one["value"]),
-            )  # fmt: skip
+    yield from _supplied(start)
     if view.unknown is None:
         yield row(Span(" looking for values that could not be computed", "busy"))
         return

@@ -20,6 +20,7 @@ from hlo_tui.ui.foundrows import (
     origin_rows,
     origin_words,
     partition_rows,
+    supplied_rows,
     watch_rows,
 )
 from hlo_tui.ui.glyphs import BAD, STANDING
@@ -40,6 +41,8 @@ _STDERR = 4
 # What the engine says in its hint where it refused a replay for its memory.
 _MEMORY = "--allow-memory"
 _LOGGED = _LISTED = 200
+# How many given values the end names.
+_NAMED = 3
 _TAG = "To stop in each run, tag a value in the program (of an argument, the first operation on it):"
 _TAGGING = (
     "from jax.experimental.xla_metadata import set_xla_metadata",
@@ -146,6 +149,8 @@ def value_row(state: State, partition: int = 0) -> Row:
     origin = origin_words(stop.event)
     if origin:
         spans.append(Span(f"{BAD} {origin}  ", "nan"))
+    if stop.event.get("supplied"):
+        spans.append(Span("not computed  ", "notice"))
     return row(*spans, Span(f"%{visible(stop.instruction)}  ", "definition"), *summary_spans(summary))
 
 
@@ -212,6 +217,7 @@ def _where(state: State, view: ReplayView, width: int) -> Iterator[Row]:
     curve = tuple(_curve(state, stop, view.partition))
     value = (Span(f" %{visible(stop.instruction)}  ", "strong"), *summary_spans(summary))
     yield Row(value, () if first else curve)
+    yield from supplied_rows(stop.event)
     yield from change_rows(stop.event)
     yield from origin_rows(stop.event, str((state.start or {}).get("inputs", "")), width)
     yield from left_out_rows(stop.event, width)
@@ -284,6 +290,12 @@ def _end(end: Json, width: int) -> Iterator[Row]:
         yield row(
             Span(" To go to where it begins: ", "notice"), Span("!", "key"), Span(" and enter", "notice")
         )
+    supplied = end.get("supplied") or []
+    if supplied:
+        named = [f"%{visible(one['instruction'])} ({visible(one['value'])})" for one in supplied[:_NAMED]]
+        more = f" and {len(supplied) - _NAMED} more" if len(supplied) > _NAMED else ""
+        given = f"{count_text(len(supplied), 'value')} not computed but given: {', '.join(named)}{more}"
+        yield from wrap(given, width, "notice", " ")
     if unknown:
         count = Span(f" {count_text(len(unknown), 'value')} unknown", "missing")
         yield row(count, Span("; ", "muted"), Span("I", "key"), Span(" supplies one", "muted"))

@@ -94,3 +94,47 @@ async def test_the_real_engine_begins_again_on_edited_and_saved_inputs(tmp_path)
         await app.sees("saved")
     with np.load(target) as saved:
         assert all((saved[name] == 0.5).all() for name in list(saved)[:1])
+
+
+FED = """HloModule jit_fed
+
+ENTRY e {
+  x = f32[3] parameter(0)
+  t = token[] after-all()
+  in = (f32[3], token[]) infeed(t)
+  batch = f32[3] get-tuple-element(in), index=0, frontend_attributes={breakpoint="true"}
+  ROOT y = f32[3] multiply(x, batch)
+}
+"""
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+async def test_what_an_infeed_waits_for_is_made_and_the_screen_says_so(tmp_path, size):
+    dump = tmp_path / "dump"
+    dump.mkdir()
+    (dump / "module_0001.jit_fed.before_optimizations.txt").write_text(FED)
+    np.save(tmp_path / "own.npy", np.array([5, 6, 7], np.float32))
+    async with driving(dump, size) as app:
+        await open_module(app, "fed")
+        await app.press("c")
+        await app.sees("stop 1", "not computed")
+        await app.press("4")
+        await app.sees("not computed of %in: made: the stand-in of an infeed", "I supplies another")
+        await app.press("c")
+        await app.sees("replay at its end")
+        await app.press("4")
+        await app.sees("1 value not computed but given: %in (made: the stand-in of an infeed)")
+        await app.press("i")
+        await app.sees(
+            "what comes from outside is made: in waited for it", "in=FILE.npy gives it another value"
+        )
+        await app.press("q", "I")
+        await app.sees("1 value made for what waits for the host or a sender; enter supplies one")
+        rows = app.app.screen.rows
+        while getattr(rows.key, "instruction", "") != "in":
+            await app.press("down")
+        await app.press("enter")
+        await app.type("zeros")
+        await app.press("enter")
+        await app.sees("1 value supplied; d takes one away", "%in  zeros")
+        await app.misses("made for what waits")
