@@ -24,8 +24,8 @@ def of_command(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="SPEC",
         help="stop at NAME, COMPUTATION/NAME, op:OPCODE, name:REGEX, line:FILE:N, tag:KEY=VALUE or "
-        "first:nonfinite (first:nan, first:inf) instead of at the tags; with @ends behind it only at the first and last "
-        "of a block (tags@ends), with @once only one time, with ' if CONDITION' only then (abs>1e4, iteration==7)",
+        "first:nonfinite (first:nan, first:inf) instead of at the tags; with @ends behind it only at the first and "
+        "last of a block (tags@ends), with @once only one time, with ' if CONDITION' only then: abs>1e4, iteration==7",
     )
     parser.add_argument(
         "--supply",
@@ -33,7 +33,8 @@ def of_command(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a value for what cannot be computed: zeros, made, FILE.npy or operand:N",
+        help="a value for what cannot be computed, or is made because an infeed or a recv waits for it: zeros, made, "
+        "FILE.npy or operand:N",
     )
     parser.add_argument(
         "--standins",
