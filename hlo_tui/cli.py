@@ -11,7 +11,18 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hlo_tui import __version__
-from hlo_tui.commands import compiling, costing, cutting, finding, graphing, jobs, reading, running, streams
+from hlo_tui.commands import (
+    compiling,
+    costing,
+    cutting,
+    finding,
+    graphing,
+    jobs,
+    reading,
+    replaying,
+    running,
+    streams,
+)
 from hlo_tui.commands.numbers import count, tolerance
 from hlo_tui.commands.saying import refuse, say
 from hlo_tui.errors import HloTuiError
@@ -151,7 +162,8 @@ def _command_parser() -> argparse.ArgumentParser:
     _finding_commands(commands)
     _cutting_commands(commands)
     _cost_commands(commands)
-    _replay_commands(commands)
+    replaying.add(commands)
+    _pass_commands(commands)
     _job_commands(commands)
     demo = commands.add_parser("demo", help="run a tagged JAX program and open the screen on its dump")
     demo.add_argument("--dir", type=Path, help="where to dump; a new temporary directory if not given")
@@ -366,24 +378,6 @@ def _cost_commands(commands: Any) -> None:
     cost.add_argument("--top", type=count, metavar="N", help="how many instructions to show")
     cost.add_argument("--json", action="store_true", help="one JSON document")
     cost.set_defaults(run=costing.cost)
-
-
-def _replay_commands(commands: Any) -> None:
-    replay = commands.add_parser("replay", help="run a module and print its stops and values")
-    arguments.of_command(replay)
-    replay.set_defaults(run=running.replay)
-
-    runs = commands.add_parser("executions", help="the health of each recorded run of a module, oldest first")
-    runs.add_argument("path", type=Path, metavar="DIR")
-    runs.add_argument("module", metavar="MODULE", help="a module's name, or #NUMBER")
-    runs.add_argument("--halve", action="store_true", help="find the first bad run by halving")
-    runs.add_argument(
-        "--break", dest="stops", action="append", metavar="SPEC", help="what to look at instead of the tags"
-    )
-    runs.add_argument("--json", action="store_true", help="one JSON object a line")
-    runs.set_defaults(run=running.executions)
-
-    _pass_commands(commands)
 
 
 def _pass_commands(commands: Any) -> None:

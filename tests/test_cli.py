@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -81,6 +82,25 @@ def test_replay_prints_one_object_a_line() -> None:
     assert stop["value"]["first"] == pytest.approx([float(np.sin(1.0) * np.cos(1.0))])
     assert (end["event"], end["self_check"], end["recorded"], end["unknown"]) == ("end", "match", "match", [])
     assert end["outputs"][0]["dtype"] == "f32"
+
+
+def test_replay_looks_at_single_values_and_changes_them(tmp_path: Path) -> None:
+    sine = ("--show", "sin.1[...]", "--save", f"sin.1={tmp_path / 'sin.npy'}", "--break", "tags@once")
+    done = run("replay", *sine, "--set", "cos.1=2", "--set", "op:sine=0.25", program("product"))
+    assert done.returncode == 0, done.stderr
+    assert "set  %sin.1 = 0.25" in done.stdout
+    assert "without --set" in done.stdout
+    assert "output 0: f32[]  0.5" in done.stdout
+    found = [
+        json.loads(line) for line in run("replay", "--json", *sine, program("product")).stdout.splitlines()
+    ]
+    assert [event["event"] for event in found] == ["start", "stop", "end"]
+    (shown,) = found[1]["shown"]
+    x = found[0]["parameters"][0]["value"]["first"][0]
+    assert shown["table"]["rows"] == [[pytest.approx(math.sin(x), rel=1e-5)]]
+    refused = run("replay", "--origin", "sin.1[0:2]", program("product"))
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "form: NAME[3, 17]" in refused.stderr
 
 
 def test_replay_takes_inputs_of_ones_own_and_stops_anywhere(tmp_path: Path) -> None:

@@ -19,7 +19,20 @@ def replay(parsed: argparse.Namespace) -> int:
         path = choosing.first_file(listing.load(parsed.path), parsed.module)
     if parsed.compare_grains:
         return _compare_grains(arguments.options(parsed, path), parsed.json)
-    return run_headless(arguments.options(parsed, path), parsed.stops, parsed.json, parsed.save_crash)
+    options, wishes = arguments.options(parsed, path), _wishes(parsed)
+    return run_headless(options, parsed.stops, parsed.json, parsed.save_crash, wishes)
+
+
+def _wishes(parsed: argparse.Namespace) -> Any:
+    """What is to be done with single values."""
+    from hlo_tui.replay.wishes import KINDS, Wishes, parse_setting, parse_wish
+
+    return Wishes(
+        tuple(map(parse_setting, parsed.settings)),
+        tuple(parse_wish(kind, text) for kind in KINDS for text in getattr(parsed, kind)),
+        parsed.partition,
+        parsed.tolerance,
+    )
 
 
 def _compare_grains(options: Any, as_json: bool) -> int:
@@ -31,13 +44,20 @@ def _compare_grains(options: Any, as_json: bool) -> int:
     return int(graincheck.differs(found))
 
 
-def run_headless(options: Any, stops: list[str] | None, as_json: bool, save_crash: Path | None = None) -> int:
+def run_headless(
+    options: Any,
+    stops: list[str] | None,
+    as_json: bool,
+    save_crash: Path | None = None,
+    wishes: Any = None,
+) -> int:
     from hlo_tui.replay import headless
     from hlo_tui.replay.stopspec import TAGS, parse_spec
+    from hlo_tui.replay.wishes import NO_WISHES
 
     headless.check_options(options)
     specs = tuple(parse_spec(text) for text in stops) if stops else (TAGS,)
-    replay = headless.Replay(options, specs, save_crash)
+    replay = headless.Replay(options, specs, save_crash, wishes or NO_WISHES)
     try:
         for event in replay.events():
             print(json.dumps(event) if as_json else headless.words(event), flush=True)

@@ -17,9 +17,10 @@ from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.tags import is_user_key
 from hlo_tui.job.tables import Table
 from hlo_tui.passes import tags
-from hlo_tui.replay.headless import Replay, number_words
+from hlo_tui.replay.headless import Replay
 from hlo_tui.replay.state import Options
 from hlo_tui.replay.stopspec import TAGS, StopSpec, parse_spec
+from hlo_tui.replay.summarywords import number_words
 
 # Rows of each table; what there is more is counted.
 _ROWS = 100

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.replay.frames import Frame
+from hlo_tui.replay.looking import load, typed
 from hlo_tui.replay.values import Unknown, replaced
 from hlo_tui.replay.xla import Replicated
 
@@ -70,13 +72,8 @@ def replacement(value: Any, to: str) -> Any:
 
 
 def _from_file(array: Any, path: str) -> Any:
-    try:
-        given = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise HloTuiError("the value cannot be read", f"{path}: {error}") from error
+    given = load(Path(path))
     if given.shape != array.shape:
         message = f"{path} has shape {list(given.shape)}, the value {list(array.shape)}"
         raise HloTuiError("the value does not fit", message)
-    if given.dtype.kind == "V" and given.dtype.itemsize == array.dtype.itemsize:
-        given = given.view(array.dtype)
-    return given.astype(array.dtype)
+    return typed(given, array.dtype).astype(array.dtype)

@@ -329,6 +329,27 @@ class Debugger:
         value = replacement(self.evaluator.value(frame, index), to)
         return self._with_changes(self.evaluator.changes.with_value(frame, index, value))
 
+    def change_first(self, spec: StopSpec, to: str) -> Json:
+        """Change the value at the first moment at which a stop holds, and stand at the beginning again.
+
+        The event of the beginning, with the event of that moment as `set`; "none" where there is none.
+
+        Raises:
+            HloTuiError: the condition cannot be read, or the value does not fit.
+            evaluate.Interrupted: the person asked to stop.
+        """
+        on_log, self.on_log = self.on_log, lambda _: None
+        try:
+            found = self.run_until(spec, begin=True)
+        finally:
+            # What was logged on the way is logged again with the changed value.
+            self.on_log, self._logged_until = on_log, (-2,)
+        if found["event"] == "none":
+            return found
+        changed = self.change(found["computation"], found["instruction"], to)
+        self.restart()
+        return self.here() | {"set": changed}
+
     def undo_changes(self) -> Json:
         """Take all changed values away."""
         return self._with_changes(NO_CHANGES)

@@ -11,10 +11,10 @@ from typing import Any
 
 from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.hlo.visible import visible
-from hlo_tui.replay.headless import number_words
 from hlo_tui.replay.session import Session
 from hlo_tui.replay.state import Options, State
 from hlo_tui.replay.stopspec import TAGS, StopSpec
+from hlo_tui.replay.summarywords import number_words
 
 Json = dict[str, Any]
 GOOD = "finite"

@@ -7,8 +7,8 @@ from typing import Any
 
 from hlo_tui.errors import EngineError
 from hlo_tui.hlo.visible import visible
-from hlo_tui.replay.headless import number_words
 from hlo_tui.replay.session import Options, Session, State
+from hlo_tui.replay.summarywords import number_words
 
 Json = dict[str, Any]
 

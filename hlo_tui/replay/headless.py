@@ -9,10 +9,14 @@ from typing import Any
 
 from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.hlo.visible import visible
+from hlo_tui.replay import wishwords
+from hlo_tui.replay.fulfilling import Fulfilling
 from hlo_tui.replay.originwords import begin_words, fate_words, operand_words
 from hlo_tui.replay.reproducer import Crash, export
 from hlo_tui.replay.session import Options, Session, State, Stop
 from hlo_tui.replay.stopspec import INSIDE_FUSIONS, TAGS, StopSpec, left_out_words
+from hlo_tui.replay.summarywords import summary_words
+from hlo_tui.replay.wishes import NO_WISHES, Wishes
 
 Json = dict[str, Any]
 
@@ -31,9 +35,16 @@ class Replay:
         exit_code: 0, or 1 where a check found a difference, once the events were all taken.
     """
 
-    def __init__(self, options: Options, specs: tuple[StopSpec, ...], save_crash: Path | None = None) -> None:
-        """Take what to run and where to stop, and where to save what XLA dies of."""
+    def __init__(
+        self,
+        options: Options,
+        specs: tuple[StopSpec, ...],
+        save_crash: Path | None = None,
+        wishes: Wishes = NO_WISHES,
+    ) -> None:
+        """Take what to run and where to stop, where to save what XLA dies of, and what to do with single values."""
         self._save_crash = save_crash
+        self._wishes = wishes
         self._saved: list[Crash] = []
         self.warnings: list[str] = []
         self.exit_code = 0
@@ -42,7 +53,7 @@ class Replay:
         self._logged = 0
 
     def events(self, on_activity: Callable[[str], None] = lambda _: None) -> Iterator[Json]:
-        """Run and give the events in order: start, stops and logged values, end.
+        """Run and give the events in order: start, values that are set, stops and logged values, end.
 
         Raises:
             HloTuiError: the file, the inputs or a stop cannot be used.
@@ -61,6 +72,10 @@ class Replay:
             state = self._checked(session)
             assert state.start is not None
             yield _public(state.start)
+            fulfilling = Fulfilling(
+                session, self._wishes, state.start["devices"], lambda: self._checked(session)
+            )
+            yield from map(_public, fulfilling.settings())
             if not state.stops and all(spec.kind != "first" for spec in self._specs):
                 self.warnings.append(self._nothing_to_stop_at())
             number = 0
@@ -71,17 +86,23 @@ class Replay:
                     break
                 assert state.current is not None
                 number += 1
-                yield from _lines(number, state.current)
+                yield from _lines(number, state.current, fulfilling.here(), self._wishes.partition)
             assert state.end is not None
+            at_end = fulfilling.here(end=True)
             if not number and any(spec.kind == "first" for spec in self._specs):
                 self.warnings.append(self._nothing_begins())
             if all(spec.kind != "first" for spec in self._specs) and _not_finite(state.end["outputs"]):
                 self.warnings.append(
                     "an output is not finite: --break first:nonfinite stops where that begins"
                 )
-            if "differs" in (state.end["self_check"], state.end["recorded"]):
+            if fulfilling.differs or "differs" in (state.end["self_check"], state.end["recorded"]):
                 self.exit_code = 1
-            yield _public(state.end)
+            never = fulfilling.never()
+            if never:
+                self.warnings.append(
+                    f"at no stop there: {visible(', '.join(never))}; --break NAME stops at it"
+                )
+            yield _public(state.end) | at_end
         finally:
             session.close()
 
@@ -138,16 +159,19 @@ class Replay:
             yield from _lines(self._logged, stop)
 
 
-def _lines(number: int, stop: Stop) -> Iterator[Json]:
-    """The event of a stop; where every partition has a value of its own, one for each of them."""
+def _lines(number: int, stop: Stop, more: Json | None = None, partition: int = 0) -> Iterator[Json]:
+    """The event of a stop; where every partition has a value of its own, one for each of them.
+
+    `more` is what the event gains, or that of `partition`.
+    """
     event = _public(stop.event)
     event["n"] = number
     parts = event.pop("partitions", None)
     if parts is None:
-        yield event
+        yield event | (more or {})
         return
-    for partition, summary in enumerate(parts):
-        yield {**event, "partition": partition, "value": summary}
+    for one, summary in enumerate(parts):
+        yield {**event, "partition": one, "value": summary, **((more or {}) if one == partition else {})}
 
 
 def _not_finite(summaries: Iterable[Json]) -> bool:
@@ -200,6 +224,7 @@ def _stop_words(event: Json) -> list[str]:
     lines = [head, f"  {path}", f"  {summary_words(event['value'])}"]
     if event.get("source"):
         lines.insert(1, f"  {event['source']}")
+    lines += wishwords.before(event)
     if event.get("supplied"):
         lines.append(f"  supplied: {event['supplied']['instruction']} ({event['supplied']['value']})")
     if "nonfinite" in event:
@@ -208,7 +233,7 @@ def _stop_words(event: Json) -> list[str]:
         lines.append(f"  {begin_words(found) or 'it'} {where}; it {fate_words(found)}")
         if found["cause"] != "the inputs":
             lines.append(f"  {operand_words(found)}")
-    return lines + _left_out(event)
+    return [*lines, *wishwords.lines(event), *_left_out(event)]
 
 
 def _range(trips: int | None, inner: bool) -> str:
@@ -224,6 +249,8 @@ def _left_out(event: Json) -> list[str]:
 def _end_words(event: Json) -> list[str]:
     lines = [f"end  {event['status']}", *_left_out(event)]
     lines += [f"  output {n}: {summary_words(value)}" for n, value in enumerate(event["outputs"])]
+    lines += wishwords.before(event)
+    lines += wishwords.lines(event)
     lines.append(f"  against one run of the whole module: {event['self_check']}")
     if "self_check_reason" in event:
         lines[-1] += f" ({event['self_check_reason']})"
@@ -237,33 +264,13 @@ def _end_words(event: Json) -> list[str]:
     return lines
 
 
-_WRITERS = {"start": _start_words, "stop": _stop_words, "log": _stop_words, "end": _end_words}
-
-
-def summary_words(summary: Json | None) -> str:
-    """A summary on one line."""
-    if summary is None:
-        return "not run yet"
-    if "unknown" in summary:
-        return f"unknown: {summary['unknown']}"
-    if "tuple" in summary:
-        return "(" + "; ".join(summary_words(part) for part in summary["tuple"]) + ")"
-    if "count" not in summary:
-        return str(summary["shape"])
-    first = " ".join(number_words(value) for value in summary["first"])
-    dots = " ..." if summary["count"] > len(summary["first"]) else ""
-    if summary["count"] == 1:
-        return f"{summary['shape']}  {first}"
-    statistics = "  ".join(f"{name} {number_words(summary[name])}" for name in ("min", "max", "mean", "std"))
-    counts = "  ".join(f"{name} {summary[name]}" for name in ("nan", "inf", "zero"))
-    return f"{summary['shape']}  {statistics}  {counts}  [{first}{dots}]"
-
-
-def number_words(value: float | int | str | None) -> str:
-    """A number in few characters."""
-    if value is None:
-        return "-"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+_WRITERS = {
+    "start": _start_words,
+    "stop": _stop_words,
+    "log": _stop_words,
+    "end": _end_words,
+    "set": wishwords.setting,
+}
 
 
 def check_options(options: Options) -> None:

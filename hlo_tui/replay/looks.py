@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hlo_tui.errors import HloTuiError
 from hlo_tui.replay import looking
 from hlo_tui.replay.arrays import Array, shape_text
@@ -15,6 +17,8 @@ from hlo_tui.replay.grains import module_in_grains, value_in_grains
 from hlo_tui.replay.livein import save_parts
 from hlo_tui.replay.moments import in_iteration, located, value_of
 from hlo_tui.replay.provenance import STEPS, Place, Trace
+from hlo_tui.replay.slicing import parse_slice
+from hlo_tui.replay.there import check, shown, there
 from hlo_tui.replay.values import summarize
 
 Json = dict[str, Any]
@@ -59,6 +63,8 @@ def _trace(debugger: Debugger, params: Json) -> Json:
 
 def _compare(debugger: Debugger, params: Json) -> Json:
     a, b = value_of(debugger, params["value"]), value_of(debugger, params["other"])
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        b = looking.typed(b, a.dtype)
     return looking.difference(a, b, float(params.get("tolerance", 1e-3)))
 
 
@@ -112,6 +118,7 @@ def _overview(array: Array, params: Json, _debugger: Debugger) -> Json:
 
 
 def _save(array: Array, params: Json, debugger: Debugger) -> Json:
+    array = array[parse_slice(params.get("slice", ""), array.shape)]
     return looking.save(array, Path(params["path"]).expanduser(), debugger.watched)
 
 
@@ -124,6 +131,9 @@ _WIDE: dict[str, Callable[[Debugger, Json], Json]] = {
     "module": lambda debugger, _: module_in_grains(debugger),
     "unknown": _unknown,
     "parts": save_parts,
+    "check": check,
+    "there": there,
+    "shown": shown,
 }
 
 _VIEWS: dict[str, Callable[[Array, Json, Debugger], Json]] = {
@@ -131,4 +141,5 @@ _VIEWS: dict[str, Callable[[Array, Json, Debugger], Json]] = {
     "table": lambda array, params, _: looking.table(array, params.get("slice", "")),
     "outside": lambda array, params, _: looking.outside(array, float(params["low"]), float(params["high"])),
     "save": _save,
+    "worst": lambda array, _params, _debugger: {"worst": looking.worst(array)},
 }

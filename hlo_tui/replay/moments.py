@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from hlo_tui.errors import HloTuiError
@@ -59,11 +60,13 @@ def value_of(debugger: Debugger, which: Json) -> Any:
     Args:
         debugger: the replay.
         which: as `located` takes it; with "grain" computed in that one, with "unchanged" as if the person had
-            changed nothing; "element" and "partition" choose one array of it.
+            changed nothing; "element" and "partition" choose one array of it. Or a "file".
 
     Raises:
         HloTuiError: there is no such value.
     """
+    if which.get("file"):
+        return looking.load(Path(which["file"]).expanduser())
     frame, index = located(debugger, which)
     if which.get("grain") is not None or which.get("unchanged"):
         grain = Grain(which["grain"]) if which.get("grain") is not None else debugger.evaluator.grain

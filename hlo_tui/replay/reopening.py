@@ -34,12 +34,13 @@ def way_back(changes: Iterable[tuple[Json | None, Json]], position: Json | None)
     """The requests that follow once it is open and has its stops.
 
     Args:
-        changes: values changed by hand, each with the position where that was done.
+        changes: values changed by hand, each with the position where that was done; None where the change says itself
+            where it is.
         position: where the replay stands; None for the beginning.
     """
     requests: list[Request] = []
     for place, change in changes:
-        requests += [*_goto(place), ("change", change)]
+        requests += [*_goto(place), ("change_first" if "spec" in change else "change", change)]
     return requests + _goto(position)
 
 

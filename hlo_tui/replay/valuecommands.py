@@ -9,6 +9,7 @@ from typing import Any
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.replay.state import Options, State
+from hlo_tui.replay.stopspec import StopSpec
 
 Json = dict[str, Any]
 
@@ -84,6 +85,26 @@ class ValueCommands(ABC):
             self._arrived(event)
 
         self._command("change", params, f"changing {instruction}", changed)
+
+    def change_first(self, spec: StopSpec, to: str, then: Callable[[Json], None]) -> None:
+        """Change a value the first time that `spec` holds and begin again; see `Debugger.change_first`.
+
+        `then` gets the event of that moment; it is not called where there is none, which the state's `said` says.
+
+        Raises:
+            HloTuiError: something else is under way.
+        """
+        params = {"spec": spec.to_json(), "to": to}
+
+        def changed(event: Json) -> None:
+            if "set" in event:
+                self._changes.append((None, params))
+                self._update(history=(), log=(), end=None)
+            self._arrived(event)
+            if "set" in event:
+                then(event["set"])
+
+        self._command("change_first", params, f"looking for {spec.text()} to change it", changed)
 
     def undo_changes(self) -> None:
         """Take all changed values away."""

@@ -35,6 +35,7 @@ from hlo_tui.replay.standins import NO_STAND_INS
 from hlo_tui.replay.stopspec import from_json
 from hlo_tui.replay.supplies import Supplies
 from hlo_tui.replay.survey import survey
+from hlo_tui.replay.transfers import remarks
 from hlo_tui.replay.uses import Uses, find_uses
 from hlo_tui.replay.values import summarize
 
@@ -115,6 +116,8 @@ class Worker:
             return debugger.value(params["computation"], params["instruction"])
         if method == "change":
             return debugger.change(params["computation"], params["instruction"], params["to"])
+        if method == "change_first":
+            return debugger.change_first(from_json(params["spec"]), params["to"])
         if method == "undo":
             return debugger.undo_changes()
         if method == "look":
@@ -197,7 +200,8 @@ class Worker:
     def _start_event(debugger: Debugger, target: Target) -> Json:
         inputs = debugger.inputs
         supplies = debugger.evaluator.supplies
-        reasons = [*target.reasons, *inputs.reasons, *supplies.reasons()]
+        moved = remarks(debugger.program, debugger.topology.devices)
+        reasons = [*target.reasons, *inputs.reasons, *supplies.reasons(), *moved]
         uses = find_uses(debugger.program) if inputs.seed is not None else Uses()
         return {
             "event": "start",

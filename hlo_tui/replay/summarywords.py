@@ -1,0 +1,33 @@
+"""The summary of a value, and a number, in few words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def summary_words(summary: Json | None) -> str:
+    """A summary on one line."""
+    if summary is None:
+        return "not run yet"
+    if "unknown" in summary:
+        return f"unknown: {summary['unknown']}"
+    if "tuple" in summary:
+        return "(" + "; ".join(summary_words(part) for part in summary["tuple"]) + ")"
+    if "count" not in summary:
+        return str(summary["shape"])
+    first = " ".join(number_words(value) for value in summary["first"])
+    dots = " ..." if summary["count"] > len(summary["first"]) else ""
+    if summary["count"] == 1:
+        return f"{summary['shape']}  {first}"
+    statistics = "  ".join(f"{name} {number_words(summary[name])}" for name in ("min", "max", "mean", "std"))
+    counts = "  ".join(f"{name} {summary[name]}" for name in ("nan", "inf", "zero"))
+    return f"{summary['shape']}  {statistics}  {counts}  [{first}{dots}]"
+
+
+def number_words(value: float | int | str | None) -> str:
+    """A number in few characters."""
+    if value is None:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
