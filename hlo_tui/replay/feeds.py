@@ -48,16 +48,17 @@ class Feeds:
 
     def steps(self) -> Iterator[tuple[Op, Step]]:
         """The instructions that wait, and how the value of each is had."""
-        computations = list(self._program.reachable())
+        waiting = [op for op in self._program.receiving if waits(op, self._devices)]
+        if not waiting:
+            return
+        computations = self._program.reachable()
         callers = Counter(called for one in computations for op in one.ops for called in set(op.called))
         several = frozenset(called for called, count in callers.items() if count > 1)
         met: Counter[int] = Counter()
-        for computation in computations:
-            for op in computation.ops:
-                if waits(op, self._devices):
-                    source = zlib.crc32(f"{op.opcode} {max(op.proto.channel_id, 0)}".encode())
-                    yield op, self._step(op, [self._seed, source, met[source]], several)
-                    met[source] += 1
+        for op in waiting:
+            source = zlib.crc32(f"{op.opcode} {max(op.proto.channel_id, 0)}".encode())
+            yield op, self._step(op, [self._seed, source, met[source]], several)
+            met[source] += 1
 
     def _step(self, op: Op, source: list[int], several: frozenset[int]) -> Step:
         uses: dict[Path, Use] = {}

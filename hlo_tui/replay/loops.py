@@ -38,7 +38,7 @@ def _read(condition: Computation) -> set[int] | None:
     read: set[int] = set()
     for index in condition.cone(condition.root):
         op = ops[index]
-        if op.opcode in _CHANGING or condition.program.draws(op):
+        if _changes(op):
             return None
         for operand in op.operands:
             if ops[operand].opcode == "parameter":
@@ -46,6 +46,18 @@ def _read(condition: Computation) -> set[int] | None:
     if ops[condition.root].opcode == "parameter":
         read.add(_WHOLE)
     return read
+
+
+def _changes(op: Op) -> bool:
+    """Whether what an instruction, or one inside what it calls, gives can change by itself."""
+    program, seen, stack = op.computation.program, set(op.called), list(op.called)
+    found = op.opcode in _CHANGING
+    while stack and not found:
+        for inner in program.computation(stack.pop()).ops:
+            found = found or inner.opcode in _CHANGING
+            stack += [called for called in inner.called if called not in seen]
+            seen.update(inner.called)
+    return found
 
 
 def kept(body: Computation, element: int) -> bool:

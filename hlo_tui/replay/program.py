@@ -214,6 +214,11 @@ class Program:
                 stack.append((identity, True))
                 stack.extend((c, False) for op in self.computation(identity).ops for c in op.called)
 
+    @cached_property
+    def receiving(self) -> tuple[Op, ...]:
+        """What receives data from outside of it, or from a send, in order of `reachable`."""
+        return tuple(op for one in self.reachable() for op in one.ops if op.opcode in ("infeed", "recv"))
+
     def draws(self, op: Op) -> bool:
         """Whether an instruction's value, or one inside what it calls, is drawn anew each time it is run."""
         return op.opcode in DRAWN or any(called in self._drawing for called in op.called)

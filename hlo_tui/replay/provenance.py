@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hlo_tui.errors import HloTuiError
+from hlo_tui.replay.channels import sent_to
 from hlo_tui.replay.evaluate import Evaluator
 from hlo_tui.replay.frames import Frame
 from hlo_tui.replay.sources import Index, made_of, worst_in
@@ -84,6 +85,8 @@ class Trace:
             return self._at_the_caller(place, op.proto.parameter_number)
         if op.opcode == "tuple":
             return Place(frame, op.operands[place.part[0]], place.part[1:], place.element)
+        if op.opcode == "recv-done" and sent_to(op) is None:
+            return Place(frame, op.operands[0], place.part, place.element)
         if op.opcode == "get-tuple-element":
             return Place(frame, op.operands[0], (op.proto.tuple_index, *place.part), place.element)
         if op.enterable:

@@ -21,6 +21,7 @@ from hlo_tui.replay.making import draw
 from hlo_tui.replay.program import Op, Program
 from hlo_tui.replay.slices import value_shape
 from hlo_tui.replay.standins import NO_STAND_INS, StandIns
+from hlo_tui.replay.transfers import remarks
 from hlo_tui.replay.uses import Use
 from hlo_tui.replay.values import find_unknown
 from hlo_tui.replay.xla import Replicated
@@ -71,6 +72,7 @@ class Supplies:
         self._steps: dict[Place, tuple[str, Step]] = {}
         self.used: dict[Place, str] = {}
         self.asked = tuple(asked)
+        self._moved = remarks(program, devices)
         for op, step in Feeds(program, seed, devices, by_use).steps():
             self._steps[_place(op)] = (feeds.WORDS[op.opcode], step)
         # Which of them nobody asked for.
@@ -169,7 +171,7 @@ class Supplies:
         ]
 
     def reasons(self) -> list[str]:
-        """What keeps a replay with these from being faithful to the job."""
+        """What keeps a replay with these, and with what is received, from being faithful to the job."""
         reasons = []
         asked = [f"{name} ({words})" for (_, name), words in self._words(by_itself=False)]
         if asked:
@@ -180,7 +182,7 @@ class Supplies:
                 f"what comes from outside is made: {_some(waiting)} waited for it in the job; "
                 f"--supply {waiting[0]}=FILE.npy gives it another value"
             )
-        return reasons
+        return reasons + self._moved
 
     def _words(self, by_itself: bool) -> list[tuple[Place, str]]:
         return [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import arrays, channels
 from hlo_tui.replay.collectives import permute_pairs
-from hlo_tui.replay.program import Op
+from hlo_tui.replay.program import Op, Program
 
 if TYPE_CHECKING:
     from hlo_tui.replay.lowering import Emitter
@@ -24,6 +24,23 @@ WAITS = {
 
 class Unsupported(Exception):
     """This transfer cannot be run here; the text says why."""
+
+
+def remarks(program: Program, devices: int) -> list[str]:
+    """What keeps what is received in a program from being what the job received, but for made data."""
+    received = [op for op in program.receiving if op.opcode == "recv" and not waits(op, devices)]
+    moved = [op.name for op in received if _has_data(op.proto.shape) and not _stays(op)]
+    if devices > 1 or not moved:
+        return []
+    more = f" and {len(moved) - 3} more" if len(moved) > 3 else ""
+    return [f"one device stands for several: {', '.join(moved[:3])}{more} has what its send gives"]
+
+
+def _stays(op: Op) -> bool:
+    """Whether what a `recv` is given is sent by each device to itself."""
+    there = op if channels.sent_to(op) is not None else channels.done_of(op)
+    way = () if there is None else channels.way(there)
+    return bool(way) and all(source == target for source, target in way)
 
 
 def waits(op: Op, devices: int) -> bool:

@@ -147,6 +147,9 @@ def _passed_on(
             return []
         branch = program.computation(op.called[place - 1])
         return [(branch, branch.parameters[0], path)]
+    if op.opcode in ("recv", "recv-done") and place:
+        # What a send gives it.
+        return [(where, op.index, (0, *path))]
     return [(where, op.index, path)] if op.opcode in _TRANSPARENT and place == 0 else []
 
 

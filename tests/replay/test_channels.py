@@ -14,8 +14,10 @@ from hlo_tui.replay import xla
 from hlo_tui.replay.debugger import Debugger
 from hlo_tui.replay.grain import Grain
 from hlo_tui.replay.inputs import Inputs
+from hlo_tui.replay.provenance import Place, Trace
 from hlo_tui.replay.slices import SliceCache
 from hlo_tui.replay.supplies import Supplies
+from hlo_tui.replay.uses import find_uses
 from tests.replay.conftest import forward
 from tests.replay.running import program_of
 from tests.replay.sessions import opened
@@ -245,3 +247,70 @@ def test_where_the_way_over_several_devices_is_not_said_it_is_made(tmp_path: Pat
         assert [one["instruction"] for one in end["supplied"]] == ["r2"]
         # Each device has data of its own.
         assert end["outputs"][1]["partitions_differ"] == [1, 2, 3]
+
+
+def test_one_device_that_stands_for_several_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "ring.txt"
+    path.write_text(RING.replace(", num_partitions=4", "").replace("main_spmd", "main"))
+    with opened(path, ()) as session:
+        start = session.state.start
+        assert start is not None
+        assert not start["faithful"]
+        assert "one device stands for several: r1, r2, r3 has what its send gives" in start["reasons"]
+    to_itself = path.read_text().replace("{{0,1},{1,2},{2,3}}", "{{0,0}}").replace("{{3,0}}", "{{0,0}}")
+    path.write_text(to_itself.replace("{{2,1}}", "{{0,0}}"))
+    with opened(path, ()) as session:
+        assert session.state.start is not None
+        assert "one device" not in " ".join(session.state.start["reasons"])
+
+
+def test_a_module_that_only_sends_between_devices_runs_on_all_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "ring.txt"
+    path.write_text(RING.replace("main_spmd", "main"))
+    start, *_, end = run(path, "unit")
+    assert start["devices"] == 4
+    assert end["self_check"] == "match"
+
+
+def test_what_is_sent_is_used_as_what_is_received_is() -> None:
+    text = """
+HloModule m
+
+ENTRY e {
+  rows = s32[2] parameter(0)
+  table = f32[5,3] parameter(1)
+  t = token[] after-all()
+  r = (s32[2], u32[], token[]) recv(t), channel_id=1
+  sent = (s32[2], u32[], token[]) send(rows, t), channel_id=1
+  d = (s32[2], token[]) recv-done(r), channel_id=1
+  i = s32[2] get-tuple-element(d), index=0
+  ROOT g = f32[2,3] gather(table, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0},
+    index_vector_dim=1, slice_sizes={1,3}
+}
+"""
+    assert find_uses(program_of(text)).of(0, ()).highest == 4
+
+
+@pytest.mark.parametrize(("host", "begins"), [("true", "r"), ("false", "x")])
+def test_an_element_is_traced_to_where_it_is_received_or_sent(
+    backend: xla.Backend, cache: SliceCache, host: str, begins: str
+) -> None:
+    text = f"""
+HloModule m
+
+ENTRY e {{
+  x = f32[2] parameter(0)
+  t = token[] after-all()
+  r = (f32[2], u32[], token[]) recv(t), channel_id=1, is_host_transfer={host}
+  sent = (f32[2], u32[], token[]) send(x, t), channel_id=1, is_host_transfer={host}
+  d = (f32[2], token[]) recv-done(r), channel_id=1
+  g = f32[2] get-tuple-element(d), index=0
+  ROOT y = f32[2] add(g, g)
+}}
+"""
+    debugger = Debugger(program_of(text), Inputs("npz", [X[1]]), backend, cache)
+    entry = debugger._entry
+    debugger.evaluator.root(entry)
+    trace = Trace(debugger.evaluator)
+    chain = trace.back(Place(entry, entry.computation.root, (), (1,)))
+    assert trace.describe(chain[-1])["instruction"] == begins

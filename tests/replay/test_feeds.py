@@ -271,11 +271,14 @@ def test_a_loop_that_made_data_keep_going_is_stopped_in_words(tmp_path: Path, gr
         assert state.current.event["path"][-1]["iteration"] == 2
 
 
-def test_a_loop_whose_condition_waits_is_not_taken_for_endless(
-    backend: xla.Backend, cache: SliceCache
-) -> None:
-    text = """
+WAITING_LOOP = """
 HloModule waiting
+
+asking {
+  t = token[] parameter(0)
+  in = (pred[], token[]) infeed(t)
+  ROOT told = pred[] get-tuple-element(in), index=0
+}
 
 body {
   p = (s32[], token[]) parameter(0)
@@ -289,8 +292,7 @@ body {
 condition {
   p = (s32[], token[]) parameter(0)
   t = token[] get-tuple-element(p), index=1
-  in = (pred[], token[]) infeed(t)
-  ROOT c = pred[] get-tuple-element(in), index=0
+  CONDITION
 }
 
 ENTRY e {
@@ -301,7 +303,15 @@ ENTRY e {
   ROOT count = s32[] get-tuple-element(w), index=0
 }
 """
-    counts = {}
+DIRECTLY = "in = (pred[], token[]) infeed(t)\n  ROOT c = pred[] get-tuple-element(in), index=0"
+
+
+@pytest.mark.parametrize("condition", [DIRECTLY, "ROOT c = pred[] call(t), to_apply=asking"])
+def test_a_loop_whose_condition_waits_is_not_taken_for_endless(
+    backend: xla.Backend, cache: SliceCache, condition: str
+) -> None:
+    text = WAITING_LOOP.replace("CONDITION", condition)
+    counts: dict[int, set[int]] = {}
     for grain in GRAINS:
         for seed in range(8):
             program = program_of(text)
