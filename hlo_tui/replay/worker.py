@@ -35,7 +35,6 @@ from hlo_tui.replay.standins import NO_STAND_INS
 from hlo_tui.replay.stopspec import from_json
 from hlo_tui.replay.supplies import Supplies
 from hlo_tui.replay.survey import survey
-from hlo_tui.replay.transfers import remarks
 from hlo_tui.replay.uses import Uses, find_uses
 from hlo_tui.replay.values import summarize
 
@@ -200,8 +199,7 @@ class Worker:
     def _start_event(debugger: Debugger, target: Target) -> Json:
         inputs = debugger.inputs
         supplies = debugger.evaluator.supplies
-        moved = remarks(debugger.program, debugger.topology.devices)
-        reasons = [*target.reasons, *inputs.reasons, *supplies.reasons(), *moved]
+        reasons = [*target.reasons, *inputs.reasons, *supplies.reasons()]
         uses = find_uses(debugger.program) if inputs.seed is not None else Uses()
         return {
             "event": "start",
