@@ -46,7 +46,7 @@ def ends(program: Program, member: Word, also: Word) -> list[End]:
 
     A block is what runs one after the other in one run of a computation and has the same word as a member. What is
     between may have that word with `also`, pass values on, count, or come of the same Python operation as a member. The
-    bodies of fusions and calls are part of their caller's run.
+    bodies of fusions and calls are part of their caller's run. Constants are in no block: they can stand anywhere.
     """
     inlined = _inlined(program)
     found: list[End] = []
@@ -75,22 +75,21 @@ class _Blocks:
         """The members of each block of a run."""
         origins = {(word, *_origin(op)) for op in run for word in (self._member(op), self._also(op))}
         block: list[Op] = []
-        word: str | None = None
+        current: str | None = None
         for op in run:
-            mine = self._member(op)
-            if (
-                block
-                and (mine is None or mine != word)
-                and not (mine is None and self._between(op, word, origins))
-            ):
+            if op.opcode == "constant":
+                continue
+            word = self._member(op)
+            goes_on = self._between(op, current, origins) if word is None else word == current
+            if block and not goes_on:
                 yield block
                 block = []
-            if mine is not None:
+            if word is not None:
                 if block and _is_root(block[-1], op):
                     # The caller stands for the root of what it calls.
                     block.pop()
                 block.append(op)
-                word = mine
+                current = word
         if block:
             yield block
 

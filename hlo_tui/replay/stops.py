@@ -107,7 +107,7 @@ def _keep_ends(program: Program, found: Resolved, spec: StopSpec) -> None:
 
 def _end_reason(end: End, reason: str) -> str:
     if end.size == 1:
-        return f"a block of one, {reason}"
+        return reason
     which = "first and last" if end.which == "only" else end.which
     return f"{which} of a block of {end.size}, {reason}"
 

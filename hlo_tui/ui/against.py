@@ -1,4 +1,4 @@
-"""What a value can be compared with: another stop, partition, iteration or grain, or itself without the changes."""
+"""What a value can be compared with: another stop, partition, iteration or grain, a file, itself without changes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hlo_tui.errors import HloTuiError
-from hlo_tui.replay.grain import Grain
+from hlo_tui.hlo.visible import visible
+from hlo_tui.replay.wishes import other
 from hlo_tui.ui.valuerows import iteration_text
 
 if TYPE_CHECKING:
     from hlo_tui.replay.session import State, Stop
 
-FORMS = "a stop: 3; last; partition 1; iteration 5; grain body, unit or whole; unchanged"
+FORMS = "a stop: 3; last; partition 1; iteration 5; grain body, unit or whole; unchanged; FILE.npy"
 _SHORT = {"p": "partition", "i": "iteration", "s": "stop", "g": "grain"}
-_GRAINS = frozenset(str(grain) for grain in Grain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +50,15 @@ def against(text: str, instruction: str, state: State) -> Against:
     if word == "stop" and number.isdecimal():
         found = next((stop for stop in state.history if stop.number == int(number)), None)
         return _stop(found, state)
-    if word in ("partition", "iteration") and number.isdecimal():
-        return Against({word: int(number)}, f"{word} {number}")
-    grain = number if word == "grain" else word
-    if grain in _GRAINS:
-        return Against({"grain": grain}, f"{grain} grain")
-    if word == "unchanged":
-        return Against({"unchanged": True}, "the value without the changes")
-    raise HloTuiError("This is nothing to compare with", text, f"Give {FORMS}.")
+    which = other(f"{word} {number}".strip())
+    return Against(which, _words(which))
+
+
+def _words(which: dict[str, Any]) -> str:
+    ((name, value),) = which.items()
+    if name == "grain":
+        return f"{value} grain"
+    return "the value without the changes" if name == "unchanged" else f"{name} {visible(str(value))}"
 
 
 def before(instruction: str, state: State) -> Stop | None:

@@ -154,7 +154,7 @@ def test_a_comparison_is_summed_up():
     assert " equal, bit for bit" in equal
 
 
-def test_what_a_value_is_compared_with_is_read():
+def test_what_a_value_is_compared_with_is_read(tmp_path):
     stops = (replace(STOPS[0], number=4), replace(STOPS[1], number=2), STOPS[2])
     state = State(history=stops, current=stops[1], number=2)
     assert against("3", "mul.3", state).which == {"position": STOPS[2].event["position"]}
@@ -168,7 +168,10 @@ def test_what_a_value_is_compared_with_is_read():
         == {"grain": "body"}
     )
     assert against("unchanged", "mul.3", state).which == {"unchanged": True}
-    for wrong in ("9", "what", "iteration x", "grain fine"):
+    (tmp_path / "other.npy").touch()
+    file = f"{tmp_path}/other.npy"
+    assert against(file, "mul.3", state) == Against({"file": file}, f"file {file}")
+    for wrong in ("9", "what", "iteration x", "grain fine", "gone.npy"):
         with pytest.raises(HloTuiError):
             against(wrong, "mul.3", state)
     with pytest.raises(HloTuiError, match="no such stop"):
