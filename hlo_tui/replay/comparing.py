@@ -87,7 +87,11 @@ class Comparing:
             "inputs_file": stage.inputs.source,
             "seed": stage.inputs.seed,
             "recorded": stage.inputs.result is not None,
-            "reasons": [*stage.target.reasons, *stage.inputs.reasons, *evaluator.supplies.reasons()],
+            "reasons": [
+                *stage.target.reasons,
+                *stage.inputs.reasons,
+                *evaluator.supplies.reasons(to_supply=False),
+            ],
             "unknown": [f"{name}: {why}" for (_, name), why in sorted(evaluator.unknown.items())],
             "coarseness": coarseness(evaluator.program),
             "devices": stage.target.topology.devices,

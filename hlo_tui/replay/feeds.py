@@ -93,6 +93,11 @@ class Feeds:
         return Replicated(tuple(parts)) if len(parts) > 1 else parts[0]
 
 
+def iterations(frame: Frame) -> tuple[int, ...]:
+    """The iterations of the loops around a frame, the outermost first."""
+    return tuple(one.iteration for one in frame.chain() if one.iteration is not None)
+
+
 def _moment(frame: Frame, several: frozenset[int]) -> list[int]:
     """Which run of its computation a frame is: the iterations around it, and the callers where there are several."""
     moment = []

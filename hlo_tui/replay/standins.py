@@ -10,6 +10,17 @@ They come from one file of the person's own, never from a dump:
 
 Operands are numpy arrays (tuples of them where the operand is a tuple), `backend_config` is the call's own text; the
 result is an array, or a tuple where the call gives one.
+
+What an infeed or a recv waits for from outside can be given the same way, each time it is run: `iteration` has those of
+the loops around it, the outermost first.
+
+    @stand_in("infeed")
+    def batch(*, backend_config, iteration):
+        return images[iteration[-1]], labels[iteration[-1]]
+
+    @stand_in("recv")
+    def received(*, channel_id, iteration):
+        return numpy.zeros((8, 128), numpy.float32)
 """
 
 from __future__ import annotations
@@ -31,7 +42,7 @@ _registered: dict[str, Function] = {}
 
 
 def stand_in(target: str) -> Callable[[_F], _F]:
-    """Register a function for a custom call's target; for use in the person's own file."""
+    """Register a function for a custom call's target, "infeed" or "recv"; for use in the person's own file."""
 
     def register(function: _F) -> _F:
         _registered[target] = function

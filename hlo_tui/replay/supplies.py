@@ -73,10 +73,15 @@ class Supplies:
         self.used: dict[Place, str] = {}
         self.asked = tuple(asked)
         self._moved = remarks(program, devices)
-        for op, step in Feeds(program, seed, devices, by_use).steps():
-            self._steps[_place(op)] = (feeds.WORDS[op.opcode], step)
         # Which of them nobody asked for.
-        self._by_itself = set(self._steps)
+        self._by_itself: set[Place] = set()
+        for op, step in Feeds(program, seed, devices, by_use).steps():
+            function = stand_ins.functions.get(op.opcode)
+            if function is not None:
+                self._put(op, f"stand-in {stand_ins.path}", _feeding(op, function))
+            else:
+                self._steps[_place(op)] = (feeds.WORDS[op.opcode], step)
+                self._by_itself.add(_place(op))
         if stand_ins.functions:
             self._stand_in(program, stand_ins)
         for text in asked:
@@ -170,18 +175,20 @@ class Supplies:
             for (computation, instruction), words in sorted(places.items())
         ]
 
-    def reasons(self) -> list[str]:
-        """What keeps a replay with these, and with what is received, from being faithful to the job."""
+    def reasons(self, to_supply: bool = True) -> list[str]:
+        """What keeps a replay with these, and with what is received, from being faithful to the job.
+
+        Args:
+            to_supply: whether to say how the person gives others.
+        """
         reasons = []
         asked = [f"{name} ({words})" for (_, name), words in self._words(by_itself=False)]
         if asked:
             reasons.append(f"values are supplied: {_some(asked)}")
         waiting = [name for (_, name), _ in self._words(by_itself=True)]
         if waiting:
-            reasons.append(
-                f"what comes from outside is made: {_some(waiting)} waited for it in the job; "
-                f"--supply {waiting[0]}=FILE.npy gives it another value"
-            )
+            how = f"; --supply {waiting[0]}=FILE.npy gives it another value" if to_supply else ""
+            reasons.append(f"what comes from outside is made: {_some(waiting)} waited for it in the job{how}")
         return reasons + self._moved
 
     def _words(self, by_itself: bool) -> list[tuple[Place, str]]:
@@ -300,6 +307,23 @@ def _standing_in(op: Op, function: standins.Function) -> Step:
             if unknown is not None:
                 return unknown
         return _each(run, values)
+
+    return step
+
+
+def _feeding(op: Op, function: standins.Function) -> Step:
+    data, *rest = op.proto.shape.tuple_shapes
+    if op.opcode == "infeed":
+        named: Json = {"backend_config": op.proto.infeed_config.decode(errors="replace")}
+    else:
+        named = {"channel_id": op.proto.channel_id}
+
+    def step(frame: Frame) -> Any:
+        try:
+            result = standins.guarded(function, iteration=feeds.iterations(frame), **named)
+        except standins.Failed as error:
+            raise NotGiven(f"the stand-in for {op.opcode} raised {error}") from error
+        return (_result(result, data), *(_filled(part, _zeros) for part in rest))
 
     return step
 

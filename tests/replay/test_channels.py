@@ -9,8 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis.strategies import text
 
+from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import xla
+from hlo_tui.replay.channels import pairs_of
 from hlo_tui.replay.debugger import Debugger
 from hlo_tui.replay.grain import Grain
 from hlo_tui.replay.inputs import Inputs
@@ -28,6 +32,21 @@ X = np.arange(1, 9, dtype=np.float32).reshape(4, 2)
 
 def along(pairs: str) -> str:
     return f'frontend_attributes={{_xla_send_recv_source_target_pairs="{pairs}"}}'
+
+
+def test_the_devices_are_written_in_two_ways() -> None:
+    pairs = [pb.SourceTarget(source=0, target=2), pb.SourceTarget(source=1, target=0)]
+    assert pairs_of(pb.HloInstructionProto(opcode="recv", source_target_pairs=pairs)) == ((0, 2), (1, 0))
+    written = pb.HloInstructionProto(opcode="send")
+    written.frontend_attributes.map["_xla_send_recv_source_target_pairs"] = "{{0,2},{1, 0}}"
+    assert pairs_of(written) == ((0, 2), (1, 0))
+
+
+@given(text())
+def test_any_text_is_read_as_devices(written: str) -> None:
+    proto = pb.HloInstructionProto(opcode="send")
+    proto.frontend_attributes.map["_xla_send_recv_source_target_pairs"] = written
+    assert all(0 <= device < 10**9 for pair in pairs_of(proto) for device in pair)
 
 
 # As XLA decomposes a collective-permute: what is received is begun first. The second channel closes the ring, and what
@@ -234,8 +253,8 @@ def test_what_no_send_of_the_computation_gives_before_is_made(
 
 
 def test_where_the_way_over_several_devices_is_not_said_it_is_made(tmp_path: Path) -> None:
-    text = RING.replace(f", {along('{{3,0}}')}", "")
-    (tmp_path / "ring.txt").write_text(text)
+    other = RING.replace(f", {along('{{3,0}}')}", "")
+    (tmp_path / "ring.txt").write_text(other)
     with opened(tmp_path / "ring.txt", ()) as session:
         start = session.state.start
         assert start is not None
@@ -273,7 +292,7 @@ def test_a_module_that_only_sends_between_devices_runs_on_all_of_them(tmp_path: 
 
 
 def test_what_is_sent_is_used_as_what_is_received_is() -> None:
-    text = """
+    module = """
 HloModule m
 
 ENTRY e {
@@ -288,14 +307,14 @@ ENTRY e {
     index_vector_dim=1, slice_sizes={1,3}
 }
 """
-    assert find_uses(program_of(text)).of(0, ()).highest == 4
+    assert find_uses(program_of(module)).of(0, ()).highest == 4
 
 
 @pytest.mark.parametrize(("host", "begins"), [("true", "r"), ("false", "x")])
 def test_an_element_is_traced_to_where_it_is_received_or_sent(
     backend: xla.Backend, cache: SliceCache, host: str, begins: str
 ) -> None:
-    text = f"""
+    module = f"""
 HloModule m
 
 ENTRY e {{
@@ -308,7 +327,7 @@ ENTRY e {{
   ROOT y = f32[2] add(g, g)
 }}
 """
-    debugger = Debugger(program_of(text), Inputs("npz", [X[1]]), backend, cache)
+    debugger = Debugger(program_of(module), Inputs("npz", [X[1]]), backend, cache)
     entry = debugger._entry
     debugger.evaluator.root(entry)
     trace = Trace(debugger.evaluator)

@@ -235,6 +235,49 @@ def test_it_is_said_at_the_start_at_each_value_and_at_the_end(tmp_path: Path, se
         assert (end["self_check"], end["unknown"], end["status"]) == ("skipped", [], "done")
 
 
+BATCHES = """
+import numpy
+from hlo_tui.replay.standins import stand_in
+
+@stand_in("infeed")
+def given(*, backend_config, iteration):
+    (at,) = iteration
+    if backend_config != "queue":
+        return at < 3
+    return numpy.full((4, 3), at, numpy.float32), numpy.array([at % 4, 0])
+"""
+
+
+@pytest.mark.parametrize("grain", GRAINS)
+def test_a_function_of_the_person_gives_each_batch(tmp_path: Path, grain: str) -> None:
+    path, own = tmp_path / "dump" / "training.txt", tmp_path / "own.py"
+    path.parent.mkdir()
+    path.write_text(LOOP)
+    own.write_text(BATCHES)
+    with opened(path, (parse_spec("body/total"),), grain=grain, standins=str(own)) as session:
+        start = session.state.start
+        assert start is not None
+        assert {(one["value"], one["by_itself"]) for one in start["supplied"]} == {(f"stand-in {own}", False)}
+        state = go(session, *["continue"] * 5)
+        # Six square roots of each batch's number are added.
+        sums = np.cumsum([6 * np.sqrt(n) for n in range(4)])
+        assert [stop.summary["first"][0] for stop in state.history] == pytest.approx(list(sums))  # type: ignore[index]
+        assert state.end is not None
+        assert state.end["self_check_reason"] == "values were supplied"
+
+
+def test_a_function_that_does_not_fit_leaves_the_value_unknown(tmp_path: Path) -> None:
+    path, own = tmp_path / "dump" / "training.txt", tmp_path / "own.py"
+    path.parent.mkdir()
+    path.write_text(LOOP)
+    own.write_text(BATCHES.replace("(4, 3)", "(4, 4)"))
+    with opened(path, (), standins=str(own)) as session:
+        end = go(session, "continue").end
+        assert end is not None
+        assert end["unknown"] == ["in"]
+        assert "the stand-in gave [4, 4], not f32[4,3]" in end["reasons"][0]
+
+
 def test_other_inputs_of_another_seed_bring_other_data(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "training.txt"
     path.write_text(LOOP)
