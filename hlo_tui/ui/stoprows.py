@@ -45,6 +45,7 @@ class StopsView:
         everywhere: the stop that holds in every module, if there is one.
         unfolded: the stops whose instructions are listed.
         module: the module's name.
+        ends: the places at which stops for the ends of blocks stop; None while that is not known.
     """
 
     specs: tuple[StopSpec, ...]
@@ -54,6 +55,7 @@ class StopsView:
     everywhere: StopSpec | None = None
     unfolded: frozenset[StopSpec] = frozenset()
     module: str = ""
+    ends: frozenset[tuple[str, str]] | None = None
 
 
 def stops_view(
@@ -63,8 +65,9 @@ def stops_view(
     everywhere: StopSpec | None,
     unfolded: frozenset[StopSpec],
     module: str,
+    found: Iterable[Mapping[str, object]] | None = None,
 ) -> StopsView:
-    """The view of some stops."""
+    """The view of some stops; `found` is what a replay found them to mean, see `State.stops`."""
     off, shown = [], []
     tags = {spot for spec in specs if spec.kind == "tags" for spot in meant.get(spec, Meaning()).spots}
     for spec in specs:
@@ -73,7 +76,10 @@ def stops_view(
             off += [spot[:2] for spot in spots]
         else:
             shown.append(spec)
-    return StopsView(tuple(shown), frozenset(off), meant, met, everywhere, unfolded, module)
+    places = None
+    if found is not None:
+        places = frozenset((str(one["computation"]), str(one["instruction"])) for one in found)
+    return StopsView(tuple(shown), frozenset(off), meant, met, everywhere, unfolded, module, places)
 
 
 def build(view: StopsView) -> list[Row]:
@@ -167,9 +173,10 @@ def _meaning(meant: Meaning | None) -> Iterable[Span]:
 def _spot(view: StopsView, spec: StopSpec, spot: Spot, hits: int) -> Row:
     off = spec.kind == "tags" and (spot[:2] in view.off or not spec.enabled)
     sign = Span(f"     {DISABLED if off else TAGGED} ", "disabled" if off else "tagged")
+    inside = spec.ends and view.ends is not None and spot[:2] not in view.ends
     return row(
-        sign if spec.kind == "tags" else Span("       "),
-        Span(f"%{visible(spot.instruction)}", "muted" if off else "definition"),
+        sign if spec.kind == "tags" and (off or not inside) else Span("       "),
+        Span(f"%{visible(spot.instruction)}", "muted" if off or inside else "definition"),
         Span(f"  in {visible(spot.computation)}", "computation"),
         _line(spot),
         Span("  off" if off else "", "notice"),

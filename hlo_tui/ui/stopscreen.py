@@ -45,6 +45,7 @@ class StopScreen(Panel):
             replays.stops.everywhere(opened.want),
             self._unfolded,
             f"{opened.want.title or opened.want.path.name} {opened.want.stage}",
+            state.stops if state is not None and state.status != "busy" else None,
         )
         return build(view)
 

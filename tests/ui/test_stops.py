@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from hlo_tui.replay.meaning import Meaning, Spot
 from hlo_tui.replay.stopspec import TAGS, StopSpec
+from hlo_tui.ui.stoprows import build, stops_view
 from tests.ui.driving import driving
 from tests.ui.fakes import FakeSession
 
@@ -106,6 +108,17 @@ async def test_a_block_is_stopped_at_by_its_ends(dump):
         await app.press("up", "f", "up", "f")
         await app.sees("● tagged operations  2 operations", "op:dot if max>2  once")
         assert own()[:2] == (TAGS, StopSpec("opcode", "dot", condition="max>2", once=True))
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_what_is_inside_a_block_has_no_sign(known):
+    spec = replace(TAGS, ends=True)
+    meant = {spec: Meaning(tuple(Spot("main", name, line) for line, name in enumerate("abc")))}
+    found = [{"computation": "main", "instruction": name} for name in "ac"]
+    view = stops_view((spec,), meant, (), None, frozenset(), "m", found if known else None)
+    lines = ["".join(span.text for span in row.spans) for row in build(view)]
+    signs = {name: "●" in next(line for line in lines if f"%{name} " in line) for name in "abc"}
+    assert signs == {"a": True, "b": not known, "c": True}
 
 
 async def test_ends_are_there_again_the_next_time(dump):
