@@ -39,7 +39,7 @@ def of_command(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--standins",
         metavar="FILE",
-        help="Python functions of your own for custom calls, instead of ~/.config/hlo-tui/standins.py",
+        help="Python functions of your own for custom calls, infeed and recv, instead of ~/.config/hlo-tui/standins.py",
     )
     parser.add_argument(
         "--compare-grains",

@@ -182,13 +182,14 @@ def _standins(view: InputsView, width: int) -> Iterator[Row]:
     path, there = view.standins
     yield row()
     words = (
-        "Python functions of your own for custom calls:"
+        "functions of your own for custom calls, infeed and recv:"
         if there
-        else "functions of your own for custom calls go into"
+        else "functions of your own for custom calls, infeed and recv go into"
     )
     yield row(Span(f" {words} ", "muted"), Span(visible(str(path)), "strong"))
     if not there:
         yield from wrap(
-            "from hlo_tui.replay.standins import stand_in; @stand_in('target') def f(x, *, backend_config): ...",
+            "from hlo_tui.replay.standins import stand_in; @stand_in('target') def f(x, *, backend_config): ... "
+            "or @stand_in('infeed') def f(*, backend_config, iteration): ...",
             width, "source", "   ",
         )  # fmt: skip
