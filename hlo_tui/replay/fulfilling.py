@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from hlo_tui.errors import HloTuiError
@@ -10,6 +11,7 @@ from hlo_tui.replay.session import Session
 from hlo_tui.replay.wishes import Wish, Wishes, index_of, other
 
 Json = dict[str, Any]
+CarryOut = Callable[[Callable[[], None]], object]
 
 # What an event gains of each kind of wish.
 FIELDS = {"show": "shown", "origin": "origins", "save": "saved", "compare": "compared"}
@@ -22,22 +24,23 @@ class Fulfilling:
         differs: whether a comparison was out of tolerance.
     """
 
-    def __init__(self, session: Session, wishes: Wishes, devices: int, checked: Callable[[], object]) -> None:
+    def __init__(self, session: Session, wishes: Wishes, devices: int, carry_out: CarryOut) -> None:
         """Take a session that stands at the beginning.
 
         Args:
             session: it.
             wishes: what to do.
             devices: that the module runs on.
-            checked: waits for the session, and raises what went wrong.
+            carry_out: gives a command to the session, waits for it, and raises what went wrong.
 
         Raises:
             HloTuiError: a wish is about what is not in the module, or to be saved where nothing may be.
         """
         self._session = session
         self._wishes = wishes
-        self._checked = checked
-        self._done: dict[Wish, list[Json]] = {wish: [] for wish in wishes.wishes}
+        self._carry_out = carry_out
+        self._done: dict[Wish, set[tuple[int, ...]]] = {wish: set() for wish in wishes.wishes}
+        self._last: dict[Wish, Json] = {}
         self._partition = wishes.partition if devices > 1 else None
         self.differs = False
         if wishes.partition >= devices:
@@ -57,8 +60,7 @@ class Fulfilling:
         events: list[Json] = []
         for setting in self._wishes.settings:
             count = len(events)
-            self._session.change_first(setting.spec, setting.to, events.append)
-            self._checked()
+            self._carry_out(partial(self._session.change_first, setting.spec, setting.to, events.append))
             if len(events) == count:
                 raise HloTuiError(
                     "nothing was set", self._session.state.said, "hlo-tui replay --break shows what is met"
@@ -74,14 +76,16 @@ class Fulfilling:
         found: Json = {FIELDS[wish.kind]: [] for wish in self._wishes.wishes}
         for wish in self._wishes.wishes:
             there = self._ask(wish, "there")
-            again = there.get("key") in [one["key"] for one in self._done[wish]]
+            key = tuple(there.get("key", ()))
+            again = key in self._done[wish]
             if there["state"] != "here" or (again and (end or wish.kind != "show")):
                 continue
             found[FIELDS[wish.kind]].append(
                 {**self._do(wish, there), **({"again": again} if wish.kind == "show" else {})}
             )
             if not again:
-                self._done[wish].append(there)
+                self._done[wish].add(key)
+                self._last[wish] = there
         return found
 
     def never(self) -> list[str]:
@@ -117,9 +121,9 @@ class Fulfilling:
     def _compare(self, wish: Wish, which: Json) -> Json:
         mine = {**which, "element": list(wish.place.element), "partition": self._partition or 0}
         with_last = wish.to == "last"
-        if with_last and not self._done[wish]:
+        if with_last and wish not in self._last:
             return {"with": wish.to, "exact": None}
-        last = {"position": self._done[wish][-1]["position"]} if with_last else {}
+        last = {"position": self._last[wish]["position"]} if with_last else {}
         params = {
             "value": mine,
             "other": {**mine, **last, **other(wish.to)},
@@ -132,6 +136,6 @@ class Fulfilling:
     def _ask(self, wish: Wish, what: str, **more: Any) -> Json:
         answers: list[Json] = []
         part = {"element": list(wish.place.element), "partition": self._partition}
-        self._session.inspect({"what": what, "value": wish.place.which(), **part, **more}, answers.append)
-        self._checked()
+        params = {"what": what, "value": wish.place.which(), **part, **more}
+        self._carry_out(partial(self._session.inspect, params, answers.append))
         return answers[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,15 +73,14 @@ class Replay:
             state = self._checked(session)
             assert state.start is not None
             yield _public(state.start)
-            fulfilling = Fulfilling(
-                session, self._wishes, state.start["devices"], lambda: self._checked(session)
-            )
+            carry_out = partial(self._carry_out, session)
+            fulfilling = Fulfilling(session, self._wishes, state.start["devices"], carry_out)
             yield from map(_public, fulfilling.settings())
             if not state.stops and all(spec.kind != "first" for spec in self._specs):
                 self.warnings.append(self._nothing_to_stop_at())
             number = 0
             while True:
-                state = self._continue(session)
+                state = carry_out(partial(session.move, "continue"))
                 yield from self._new_logs(state)
                 if state.at != "stop":
                     break
@@ -106,11 +106,11 @@ class Replay:
         finally:
             session.close()
 
-    def _continue(self, session: Session) -> State:
-        """To the next stop; where XLA ends the process on an instruction, again without that instruction."""
+    def _carry_out(self, session: Session, command: Callable[[], None]) -> State:
+        """Give a command and wait; where XLA ends the process on an instruction, again without that instruction."""
         while True:
             lessons = session.lessons
-            session.move("continue")
+            command()
             state = session.wait()
             if state.status != "dead" or session.lessons == lessons:
                 return self._checked(session)

@@ -433,3 +433,16 @@ def test_a_wish_is_known_by_all_of_it() -> None:
         )
         == 2
     )
+
+
+def test_what_ends_the_engine_when_it_is_looked_at_is_unknown_then(tmp_path: Path) -> None:
+    # XLA's transform library ends the process when it meets sizes that it does not like.
+    (tmp_path / "dump").mkdir()
+    path = tmp_path / "dump" / "dies.txt"
+    path.write_text(
+        "HloModule d\n\nENTRY e {\n  v = c64[4] parameter(0)\n  bad = c64[4] fft(v), fft_type=FFT, fft_length={8}\n"
+        "  good = f32[4] real(v)\n  ROOT r = (c64[4], f32[4]) tuple(bad, good)\n}\n"
+    )
+    (stop,) = of_kind(run(path, ("show", "bad"), stops=("good",)), "stop")
+    assert "XLA ended the process" in stop["shown"][0]["value"]["unknown"]
+    assert stop["value"]["count"] == 4
