@@ -209,6 +209,22 @@ def _small(stored: NDArray[np.uint8], bits: int, count: int, dtype: np.dtype[Any
     return codes.astype(dtype)
 
 
+# XLA takes arrays from such an address on as they are, and copies others.
+_ALIGNMENT = 64
+_WORTH_ALIGNING = 16 << 10
+
+
+def owned(array: Array) -> Array:
+    """A row-major copy; a large one stands where XLA takes it without copying it once more."""
+    if array.nbytes < _WORTH_ALIGNING:
+        return array.copy(order="C")
+    raw: NDArray[np.uint8] = np.empty(array.nbytes + _ALIGNMENT, np.uint8)
+    skipped = -raw.__array_interface__["data"][0] % _ALIGNMENT
+    made: Array = raw[skipped : skipped + array.nbytes].view(array.dtype).reshape(array.shape)
+    made[...] = array
+    return made
+
+
 def shape_of(array: Array) -> pb.ShapeProto:
     """The row-major shape of an array."""
     return array_shape(NUMBERS[array.dtype], array.shape)

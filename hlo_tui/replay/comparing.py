@@ -13,12 +13,13 @@ from hlo_tui.replay import xla
 from hlo_tui.replay.atwork import Board, Doing, Phase
 from hlo_tui.replay.checks import OTHER_PROCESSOR, Checks
 from hlo_tui.replay.differences import Errors, coarseness, errors, is_partial
-from hlo_tui.replay.evaluate import Evaluator, Step
+from hlo_tui.replay.evaluate import Evaluator
 from hlo_tui.replay.frames import Frame
 from hlo_tui.replay.grain import Grain
 from hlo_tui.replay.inputs import Inputs, parameters
 from hlo_tui.replay.limits import Room, estimate
 from hlo_tui.replay.lowering import Cannot
+from hlo_tui.replay.onestep import Step
 from hlo_tui.replay.opening import Target, choose_inputs, open_target, place
 from hlo_tui.replay.program import DRAWN, Computation, Op, Program
 from hlo_tui.replay.slices import SliceCache

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from hlo_tui.errors import EngineError
+from hlo_tui.replay import onestep
 from hlo_tui.replay.ahead import Ahead
 from hlo_tui.replay.atwork import Board, Doing, Phase
+from hlo_tui.replay.blockfusion import BlockFusion, block_fusion
 from hlo_tui.replay.changes import NO_CHANGES, Place
 from hlo_tui.replay.collectives import ONE_DEVICE, Topology
 from hlo_tui.replay.frames import MISSING, Frame
@@ -20,15 +20,15 @@ from hlo_tui.replay.keeping import Active, Keeper
 from hlo_tui.replay.limits import value_bytes
 from hlo_tui.replay.loops import holding, never_ends
 from hlo_tui.replay.lowering import Cannot
+from hlo_tui.replay.onestep import Step
 from hlo_tui.replay.program import CONTROL_FLOW, Computation, Op, Program
 from hlo_tui.replay.reasons import reason_of
 from hlo_tui.replay.runs import Runs
 from hlo_tui.replay.slices import Piece, Slice, SliceCache, SliceModule, value_shape, with_tokens
+from hlo_tui.replay.stretches import Stretches
 from hlo_tui.replay.supplies import NotGiven, Supplies
-from hlo_tui.replay.values import Unknown, compare, each_replica, find_unknown
+from hlo_tui.replay.values import Unknown, find_unknown
 from hlo_tui.replay.xla import Backend
-
-Step = Callable[[Frame], Any]
 
 # A loop without a stop inside is driven from outside for at most this many instructions, then compiled for
 # the rest: that costs about as much as so many steps.
@@ -75,12 +75,13 @@ class Evaluator:
         self._sizes: dict[int, list[int]] = {}
         self.drawn: dict[Place, tuple[tuple[Any, ...], Any]] = {}
         self.runs = Runs(self)
+        self._stretches = Stretches(self)
         self.ahead = Ahead(self, 1)
         self.keeper = Keeper(self.sizes)
         self.keeper.fixed = lambda: (given for pair in self.drawn.values() for given in pair)
         self._kept = 0
         self._room = 0
-        self._host_moves = backend.devices[0].platform == "cpu"
+        self.hosts = backend.devices[0].platform == "cpu"
 
     def at_work(self, board: Board, threads: int) -> None:
         """Say on a board what is being done, and compile with so many threads; before anything is computed."""
@@ -105,7 +106,7 @@ class Evaluator:
         active = Active(frame, needed)
         self.keeper.active.append(active)
         try:
-            if self.grain is not Grain.WHOLE or not self._stretch(frame, needed):
+            if self.grain is not Grain.WHOLE or not self._stretches.compute(frame, needed):
                 self.ahead.prepare(frame.computation, needed)
                 self._step_through(active)
         finally:
@@ -179,6 +180,7 @@ class Evaluator:
     def forget(self) -> None:
         """Forget how values are computed; compiled slices stay."""
         self._steps.clear()
+        self._stretches.forget()
         self.ahead.forget()
 
     # One instruction.
@@ -197,7 +199,7 @@ class Evaluator:
             parts = op.operands
             return lambda frame: tuple(frame.env[o] for o in parts)
         if op.opcode == "get-tuple-element":
-            return self._element_step(op)
+            return onestep.element(op)
         if op.opcode in _PASS:
             source = op.operands[0] if op.operands else -1
             return lambda frame: frame.env[source] if source >= 0 else None
@@ -223,33 +225,26 @@ class Evaluator:
             return False
         if op.enterable:
             return not self.driven_here(op)
-        return not (self._host_moves and op.opcode in HOSTED)
-
-    def _element_step(self, op: Op) -> Step:
-        source, position = op.operands[0], op.proto.tuple_index
-
-        def element(frame: Frame) -> Any:
-            whole = frame.env[source]
-            return whole if isinstance(whole, Unknown) else whole[position]
-
-        return element
+        return not (self.hosts and op.opcode in HOSTED)
 
     def _computed_step(self, computation: Computation, op: Op) -> Step:
         shapes = [value_shape(computation.ops[o]) for o in op.operands]
-        host = host_function(op, shapes) if self._host_moves else None
+        host = host_function(op, shapes) if self.hosts else None
         if host is not None:
-            return self._host_step(op, host)
+            return onestep.hosted(op, host, self.backend.replicas)
         try:
             piece = self.ahead.taken(computation, op) or self.piece(computation, op)
-            self.board.mark(Doing(Phase.COMPILE, computation.name, op.name).record())
-            compiled = self._compiled(piece)
+            compiled = self.compiled(piece, Doing(Phase.COMPILE, computation.name, op.name))
         except (Cannot, EngineError) as error:
             if op.enterable:
                 # What cannot be computed is somewhere inside: the rest of it can.
                 return lambda frame: self.runs.value(frame, op.index)
             return self._unknown_step(computation, op, reason_of(error))
-        step = self._compiled_step(computation, op, compiled)
-        return self._drawn_step(op, step) if self.program.draws(op) else step
+        block = self._block(op)
+        if block is not None:
+            return onestep.in_block(self, op, compiled, block)
+        step = onestep.compiled(self, op, compiled)
+        return onestep.drawn(self.drawn, op, step) if self.program.draws(op) else step
 
     def piece(self, computation: Computation, op: Op) -> Piece:
         """One instruction cut out.
@@ -257,79 +252,29 @@ class Evaluator:
         Raises:
             lowering.Cannot: it has no plain form here.
         """
-        return self._cut(computation, [op.index], sorted(set(op.operands)), [op.index])
+        block = self._block(op)
+        if block is not None:
+            return block.piece_of(self.cut)
+        return self.cut(computation, [op.index], sorted(set(op.operands)), [op.index])
 
-    def _cut(
-        self, computation: Computation, ops: list[int], live_in: list[int], live_out: list[int]
-    ) -> Piece:
+    def _block(self, op: Op) -> BlockFusion | None:
+        return block_fusion(op) if self.hosts else None
+
+    def cut(self, computation: Computation, ops: list[int], live_in: list[int], live_out: list[int]) -> Piece:
         module = SliceModule(self.program, self.topology, self.backend.replicas)
         text = module.cut(computation, ops, live_in, live_out)
         ins = [value_shape(computation.ops[i]) for i in live_in]
         outs = [value_shape(computation.ops[i]) for i in live_out]
         return Piece(text, ins, outs, module.omitted)
 
-    def _compiled(self, piece: Piece) -> Slice:
+    def compiled(self, piece: Piece, doing: Doing) -> Slice:
+        """A piece compiled; where the process ends by that, it was `doing` something.
+
+        Raises:
+            EngineError: XLA refuses it.
+        """
+        self.board.mark(doing.record())
         return Slice(self.cache.get(piece.module), piece.ins, piece.outs, piece.omitted)
-
-    def _drawn_step(self, op: Op, step: Step) -> Step:
-        """A step whose value is drawn once: the next run would draw another one."""
-        operands = op.operands
-
-        def once(frame: Frame) -> Any:
-            given = tuple(frame.env[o] for o in operands)
-            place = (tuple(frame.path()), op.index)
-            before, value = self.drawn.get(place, (None, None))
-            if before is None or not compare(before, given).exact:
-                value = step(frame)
-                self.drawn[place] = (given, value)
-            return value
-
-        return once
-
-    def _host_step(self, op: Op, host: Callable[..., Any]) -> Step:
-        operands = op.operands
-        if not operands:
-            return lambda _: host()
-
-        def step(frame: Frame) -> Any:
-            values = [frame.env[o] for o in operands]
-            for value in values:
-                if isinstance(value, Unknown):
-                    return value
-            return each_replica(host, values)
-
-        return step
-
-    def _compiled_step(self, computation: Computation, op: Op, compiled: Slice) -> Step:
-        live_in = sorted(set(op.operands))
-        put, mark = self.backend.put, self.board.mark
-        keep = self.backend.replicas == 1
-        record = Doing(Phase.RUN, computation.name, op.name).record()
-
-        def step(frame: Frame) -> Any:
-            env = frame.env
-            values = []
-            for o in live_in:
-                value = env[o]
-                if isinstance(value, np.ndarray):
-                    # The device's form is kept, so that the next user of the value does not move it again.
-                    value = put(value)
-                    if keep:
-                        env[o] = value
-                elif isinstance(value, Unknown):
-                    return value
-                elif isinstance(value, tuple):
-                    found = find_unknown(value)
-                    if found is not None:
-                        return found
-                values.append(value)
-            mark(record)
-            try:
-                return compiled(values)[0]
-            except EngineError as error:
-                return self.became_unknown(computation, op, reason_of(error))
-
-        return step
 
     def _unknown_step(self, computation: Computation, op: Op, reason: str) -> Step:
         shape = value_shape(op)
@@ -339,53 +284,20 @@ class Evaluator:
         self.unknown[computation.name, op.name] = reason
         return Unknown(f"{op.name}: {reason}", op.name)
 
-    # A stretch in one piece.
-
-    def _stretch(self, frame: Frame, needed: list[int]) -> bool:
-        """Compute `needed` as one slice (whole grain); False where something in it has to go its own way."""
-        computation, env = frame.computation, frame.env
-        for j in needed:
-            op = computation.ops[j]
-            if env[j] is not MISSING:
-                continue
-            if op.opcode == "parameter":
-                env[j] = frame.arguments[op.proto.parameter_number]
-            elif self.driven_here(op) or self.program.draws(op) or self.supplies.step(op) is not None:
-                for operand in op.operands:
-                    self.value(frame, operand)
-                env[j] = self._alone(frame, j)
-        ops = [j for j in needed if env[j] is MISSING]
-        if not ops:
-            return True
-        inside = set(ops)
-        live_in = sorted({o for j in ops for o in computation.ops[j].operands if o not in inside})
-        users = computation.users
-        target = needed[-1]
-        live_out = [j for j in ops if j == target or any(user not in inside for user in users[j])]
-        phase = Phase.STRETCH if len(ops) > 1 else Phase.RUN
-        doing = Doing(phase, computation.name, computation.ops[target].name)
-        if any(find_unknown(env[o]) for o in live_in) or doing.key() in self.refused:
-            return False
-        try:
-            piece = self._cut(computation, ops, live_in, live_out)
-            self.board.mark(doing.record())
-            results = self._compiled(piece)([env[o] for o in live_in])
-        except (Cannot, EngineError):
-            return False
-        sizes = self.sizes(computation)
-        for j, result in zip(live_out, results, strict=True):
-            env[j] = result
-            self._kept += sizes[j]
-        if self._kept > self._room:
-            self._sweep()
-        return True
-
-    def _alone(self, frame: Frame, index: int) -> Any:
+    def alone(self, frame: Frame, index: int) -> Any:
+        """The value of an instruction whose operands are there."""
         steps = self._steps_of(frame.computation)
         step = steps[index]
         if step is None:
             step = steps[index] = self._make_step(frame.computation, index)
         return step(frame)
+
+    def keep(self, computation: Computation, indices: Iterable[int]) -> None:
+        """Count values that were computed elsewhere among those that are kept."""
+        sizes = self.sizes(computation)
+        self._kept += sum(sizes[index] for index in indices)
+        if self._kept > self._room:
+            self._sweep()
 
     # Instructions with computations of their own.
 

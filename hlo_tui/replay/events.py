@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from hlo_tui.replay.activestops import ActiveStops
 from hlo_tui.replay.fate import follow
-from hlo_tui.replay.finite import counts, counts_at, flags_of
+from hlo_tui.replay.finite import counts, counts_at
+from hlo_tui.replay.flags import flags_of
 from hlo_tui.replay.frames import MISSING, Frame
 from hlo_tui.replay.program import APPLIED, CONTROL_FLOW, trip_count
 from hlo_tui.replay.stops import LOG, source_of

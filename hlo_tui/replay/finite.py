@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from hlo_tui.replay.evaluate import Evaluator
+from hlo_tui.replay.flags import FINITE, Flags, flags_of
 from hlo_tui.replay.frames import Frame
 from hlo_tui.replay.grain import Grain
 from hlo_tui.replay.program import CONTROL_FLOW, Computation, Op
@@ -34,41 +35,11 @@ ELEMENTWISE = frozenset(
 )  # fmt: skip
 
 
-class Flags(NamedTuple):
-    """What a value holds besides finite numbers."""
-
-    nan: bool = False
-    inf: bool = False
-
-    def any(self) -> bool:
-        """Whether it holds either."""
-        return self.nan or self.inf
-
-
-FINITE = Flags()
-
-
 def can_begin(computation: Computation, op: Op) -> bool:
     """Whether one can begin at an instruction; of parameters only the entry's bring any in."""
     if op.opcode == "parameter":
         return computation is computation.program.entry
     return op.opcode not in _PASSING and op.opcode not in CONTROL_FLOW
-
-
-def flags_of(value: Any) -> Flags:
-    """The flags of a value; integers are finite, and what is unknown counts as finite."""
-    nan = inf = False
-    for leaf in leaves(value):
-        array = floats_of(leaf)
-        if array is None:
-            continue
-        # A sum is not finite as soon as one element is not; most values are done with that.
-        with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(array.sum()):
-                continue
-        nan = nan or bool(np.isnan(array).any())
-        inf = inf or bool(np.isinf(array).any())
-    return Flags(nan, inf)
 
 
 def counts(value: Any) -> dict[str, int]:

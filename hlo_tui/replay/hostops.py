@@ -8,19 +8,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import arrays
 from hlo_tui.replay.program import Op
+from hlo_tui.replay.updated import updated
 
 Array = arrays.Array
 Function = Callable[..., Array]
 
 
+# What a broadcast makes is written out up to so many bytes: that costs less than a view of it, and is done once.
+_WRITTEN_OUT = 16 << 10
+
+
 def host_function(op: Op, shapes: Sequence[pb.ShapeProto]) -> Function | None:
-    """A numpy function with the value of `op`, or None where XLA has to compute it.
+    """A function of numpy arrays with the value of `op`, or None where XLA has to compute it.
+
+    The functions of AS_THEY_ARE take any form of their operands' values.
 
     Args:
         op: the instruction.
@@ -51,12 +59,19 @@ def _broadcast(op: Op, _shapes: Sequence[pb.ShapeProto]) -> Function:
     target = tuple(op.proto.shape.dimensions)
     kept = list(op.proto.dimensions)
     order = sorted(range(len(kept)), key=kept.__getitem__)
+    in_order = order == list(range(len(kept)))
     middle = [target[d] if d in kept else 1 for d in range(len(target))]
+    dtype = arrays.DTYPES[op.proto.shape.element_type]
 
-    def broadcast(x: Array) -> Array:
+    def view(x: Array) -> Array:
         return np.broadcast_to(x.transpose(order).reshape(middle), target)
 
-    return broadcast
+    def written_out(x: Array) -> Array:
+        made = np.empty(target, dtype)
+        made[...] = x.reshape(middle) if in_order else x.transpose(order).reshape(middle)
+        return made
+
+    return written_out if math.prod(target) * dtype.itemsize <= _WRITTEN_OUT else view
 
 
 def _reshape(op: Op, _shapes: Sequence[pb.ShapeProto]) -> Function:
@@ -95,6 +110,9 @@ def _bitcast(op: Op, shapes: Sequence[pb.ShapeProto]) -> Function | None:
     to_logical = sorted(range(len(from_physical)), key=from_physical.__getitem__)
     if math.prod(source.dimensions) * old != math.prod(physical) * new:
         return None
+    in_order = to_physical == sorted(to_physical) and to_logical == sorted(to_logical)
+    if in_order and source.element_type == target.element_type:
+        return lambda x: x.reshape(physical)
 
     def bitcast(x: Array) -> Array:
         flat = np.ascontiguousarray(x.transpose(to_physical)).reshape(-1)
@@ -108,7 +126,7 @@ def _bitcast(op: Op, shapes: Sequence[pb.ShapeProto]) -> Function | None:
 def _slice(op: Op, _shapes: Sequence[pb.ShapeProto]) -> Function:
     index = tuple(slice(d.start, d.limit, d.stride) for d in op.proto.slice_dimensions)
     # A copy: a view would keep all of the operand in memory.
-    return lambda x: x[index].copy()
+    return lambda x: arrays.owned(x[index])
 
 
 def _reverse(op: Op, _shapes: Sequence[pb.ShapeProto]) -> Function:
@@ -166,7 +184,7 @@ def _dynamic_slice(op: Op, shapes: Sequence[pb.ShapeProto]) -> Function | None:
     sizes, within = list(op.proto.dynamic_slice_sizes), list(shapes[0].dimensions)
     if len(shapes) != len(within) + 1:
         return None
-    return lambda x, *at: x[_starts(at, sizes, within)].copy()
+    return lambda x, *at: arrays.owned(x[_starts(at, sizes, within)])
 
 
 def _dynamic_update_slice(_op: Op, shapes: Sequence[pb.ShapeProto]) -> Function | None:
@@ -174,10 +192,8 @@ def _dynamic_update_slice(_op: Op, shapes: Sequence[pb.ShapeProto]) -> Function 
     if len(shapes) != len(within) + 2:
         return None
 
-    def update(x: Array, part: Array, *at: Array) -> Array:
-        made = x.copy()
-        made[_starts(at, sizes, within)] = part
-        return made
+    def update(x: Any, part: Any, *at: Any) -> Any:
+        return updated(x, np.asarray(part), _starts([np.asarray(one) for one in at], sizes, within))
 
     return update
 
@@ -201,3 +217,5 @@ _MAKERS: dict[str, Callable[[Op, Sequence[pb.ShapeProto]], Function | None]] = {
 
 # Opcodes that are done here, but for a few element types.
 HOSTED = frozenset(_MAKERS)
+
+AS_THEY_ARE = frozenset({"copy", "dynamic-update-slice"})

@@ -9,6 +9,7 @@ import numpy as np
 
 from hlo_tui.replay.frames import MISSING, Call, Frame, Loop
 from hlo_tui.replay.program import Computation
+from hlo_tui.replay.updated import Updated
 from hlo_tui.replay.values import leaves
 
 BUDGET = 1 << 30
@@ -164,7 +165,9 @@ def _count(value: Any, buffers: dict[int, int]) -> None:
     if value is MISSING:
         return
     for leaf in leaves(value):
-        base = leaf
+        base = leaf.count(buffers) if isinstance(leaf, Updated) else leaf
+        if base is None:
+            continue
         while isinstance(base, np.ndarray) and isinstance(base.base, np.ndarray):
             base = base.base
         if isinstance(base, np.ndarray):

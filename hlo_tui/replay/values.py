@@ -50,13 +50,26 @@ def to_numpy(value: Any) -> Any:
     return np.asarray(value)
 
 
-def each_replica(function: Callable[..., Any], values: list[Any]) -> Any:
-    """Apply a numpy function to values, replica by replica where any of them is replicated."""
+def as_it_is(value: Any) -> Any:
+    """For `each_replica`: the function takes any form of a value."""
+    return value
+
+
+def each_replica(
+    function: Callable[..., Any], values: list[Any], form: Callable[[Any], Any] = np.asarray
+) -> Any:
+    """Apply a function of arrays to values, replica by replica where any of them is replicated.
+
+    Args:
+        function: takes what `form` gives.
+        values: arrays, replicated or not.
+        form: makes numpy arrays, unless it is `as_it_is`.
+    """
     count = max((len(v.parts) for v in values if isinstance(v, Replicated)), default=0)
     if not count:
-        return function(*(np.asarray(v) for v in values))
+        return function(*map(form, values))
     rows = [v.parts if isinstance(v, Replicated) else (v,) * count for v in values]
-    return Replicated(tuple(function(*(np.asarray(row[r]) for row in rows)) for r in range(count)))
+    return Replicated(tuple(function(*(form(row[r]) for row in rows)) for r in range(count)))
 
 
 def number(value: Any) -> float | int | str | None:
@@ -251,9 +264,12 @@ def _double(array: arrays.Array) -> arrays.Array:
 def floats_of(leaf: Any) -> arrays.Array | None:
     """A leaf as numbers that numpy can ask about; None for integers and booleans."""
     array = np.asarray(leaf)
-    if array.dtype.kind in "biu" or array.dtype.name.startswith(("int", "uint")):
+    kind = array.dtype.kind
+    if kind in "fc":
+        return array
+    if kind in "biu" or array.dtype.name.startswith(("int", "uint")):
         return None
-    return array if array.dtype.kind in "fc" else array.astype(np.float32)
+    return array.astype(np.float32)
 
 
 def replaced(value: Any, number: float) -> Any:

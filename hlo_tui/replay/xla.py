@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from hlo_tui.errors import EngineError
+from hlo_tui.replay.arrays import owned
 
 TRIED = ("0.10", "0.11", "0.12")
 
@@ -146,6 +147,7 @@ class Executable:
         self._loaded = loaded
         self._execute: Callable[[Sequence[Any]], Any] = loaded.execute_sharded
         self._put = backend.put
+        self._kind = backend.array_type
         self._many = len(backend.devices) > 1
 
     def __call__(self, leaves: list[Any]) -> list[Any]:
@@ -155,9 +157,9 @@ class Executable:
         Raises:
             EngineError: XLA reports an error at run time.
         """
-        put = self._put
+        put, kind = self._put, self._kind
         try:
-            results = self._execute([put(leaf) for leaf in leaves])
+            results = self._execute([leaf if type(leaf) is kind else put(leaf) for leaf in leaves])
             arrays = results.disassemble_into_single_device_arrays()
         except (RuntimeError, ValueError, TypeError) as error:
             raise EngineError("XLA could not run it", _first_lines(error), "") from error
@@ -200,7 +202,7 @@ class Backend:
         self._aval = ShapedArray
         self._avals: dict[tuple[Any, Any], Any] = {}
         self._list = _jax.DeviceList(tuple(self.devices))
-        self._array_type: type = _jax.Array if hasattr(_jax, "Array") else xla_client.ArrayImpl
+        self.array_type: type = _jax.Array if hasattr(_jax, "Array") else xla_client.ArrayImpl
         self._single = [SingleDeviceSharding(device) for device in self.devices]
         self._everywhere = NamedSharding(Mesh(np.array(self.devices), ("replica",)), PartitionSpec())
         self._assemble = jax.make_array_from_single_device_arrays
@@ -219,16 +221,18 @@ class Backend:
         """
         if isinstance(value, Replicated):
             return self._put_replicated(value)
-        if isinstance(value, self._array_type):
+        if isinstance(value, self.array_type):
             return value
         if self.replicas > 1:
             return self._put_replicated(Replicated((value,) * self.replicas))
         return self._put_on(value, 0)
 
     def _put_on(self, value: Any, device: int) -> Any:
-        if isinstance(value, self._array_type):
+        if isinstance(value, self.array_type):
             return value
-        array = np.asarray(value, order="C")
+        array = np.asarray(value)
+        if not array.flags.c_contiguous:
+            array = owned(array)
         aval = self._aval_of(array.shape, array.dtype)
         return self._batched_put(aval, self._single[device], [array], [self.devices[device]])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hlo_tui.replay.finite import Flags, flags_of
+from hlo_tui.replay.flags import Flags, flags_of
 from hlo_tui.replay.headless import Replay, words
 from hlo_tui.replay.originwords import fate_words, operand_words
 from hlo_tui.replay.state import Options
