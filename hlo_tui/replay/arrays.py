@@ -63,6 +63,9 @@ NAMES: dict[int, str] = {n: row[0] for n, row in (_PLAIN | _ML).items()}
 NAMES |= {TUPLE: "tuple", OPAQUE: "opaque", TOKEN: "token", BUFFER: "b", pb.S1: "s1", pb.U1: "u1"}
 _FIELDS = {n: row[2] for n, row in (_PLAIN | _ML).items()}
 _BITS = {21: 4, 22: 4, 26: 2, 27: 2, 30: 1, 31: 1, 32: 4}
+INTEGERS = frozenset(
+    n for n, dtype in DTYPES.items() if dtype.kind in "biu" or dtype.name.startswith(("int", "uint"))
+)
 NUMBERS = {dtype: cast(pb.PrimitiveType, n) for n, dtype in DTYPES.items()}
 
 

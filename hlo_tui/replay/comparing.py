@@ -156,7 +156,7 @@ class Comparing:
         stage = self._open(params)
         unit = stage.evaluator
         unit.regrain(Grain.UNIT)
-        body = Evaluator(unit.program, unit.backend, unit.cache, unit.topology, Grain.BODY, unit.refused)
+        body = Watching(unit.program, unit.backend, unit.cache, unit.topology, Grain.BODY, unit.refused)
         body.at_work(self._board, params.get("threads", 1))
         looks: dict[tuple[str, str], int] = {}
         found: list[Json] = []
@@ -219,8 +219,9 @@ _NOT_RUN = Unknown("not run", "")
 
 
 class Watching(Evaluator):
-    """An evaluator that shows each value that it computes."""
+    """An evaluator that shows each value that it computes, and takes nothing together that its grain does not."""
 
+    joins = False
     watch: Callable[[Frame, Op, Any], None] | None = None
 
     def _make_step(self, computation: Computation, index: int) -> Step:

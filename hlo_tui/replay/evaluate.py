@@ -13,6 +13,7 @@ from hlo_tui.replay.atwork import Board, Doing, Phase
 from hlo_tui.replay.blockfusion import BlockFusion, block_fusion
 from hlo_tui.replay.changes import NO_CHANGES, Place
 from hlo_tui.replay.collectives import ONE_DEVICE, Topology
+from hlo_tui.replay.exact import exact_calls
 from hlo_tui.replay.frames import MISSING, Frame
 from hlo_tui.replay.grain import Grain, Interrupted
 from hlo_tui.replay.hostops import HOSTED, host_function
@@ -36,7 +37,14 @@ DRIVEN = 10_000
 
 
 class Evaluator:
-    """Values of one program's frames."""
+    """Values of one program's frames.
+
+    Attributes:
+        joins: whether computations of integers alone are compiled as a whole in every grain, unless a stop is in them.
+        hosts: whether what only moves data is done here, and not by XLA.
+    """
+
+    joins = True
 
     def __init__(
         self,
@@ -306,13 +314,20 @@ class Evaluator:
         if not op.enterable:
             return False
         apart = self.changes.computations | self.supplies.computations
-        if self.grain is Grain.BODY or any(c in apart for c in op.called):
+        if any(called in apart for called in op.called):
+            return True
+        held = any(self.holds(self.program.computation(called)) for called in op.called)
+        if self.joins and not held and op in self._exact:
+            return False
+        if self.grain is Grain.BODY:
             return True
         if op.opcode not in CONTROL_FLOW:
             return False
-        if self.grain is Grain.UNIT or self.goes_on(op):
-            return True
-        return any(self.holds(self.program.computation(c)) for c in op.called)
+        return self.grain is Grain.UNIT or held or self.goes_on(op)
+
+    @cached_property
+    def _exact(self) -> frozenset[Op]:
+        return exact_calls(self.program)
 
     def goes_on(self, op: Op) -> bool:
         """Whether an instruction is a loop that never ends, or has one inside."""

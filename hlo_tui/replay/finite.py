@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from hlo_tui.hlo.schema import hlo_pb2 as pb
+from hlo_tui.replay import arrays
 from hlo_tui.replay.evaluate import Evaluator
 from hlo_tui.replay.flags import FINITE, Flags, flags_of
 from hlo_tui.replay.frames import Frame
@@ -37,9 +39,17 @@ ELEMENTWISE = frozenset(
 
 def can_begin(computation: Computation, op: Op) -> bool:
     """Whether one can begin at an instruction; of parameters only the entry's bring any in."""
+    if not _holds_floats(op.proto.shape):
+        return False
     if op.opcode == "parameter":
         return computation is computation.program.entry
     return op.opcode not in _PASSING and op.opcode not in CONTROL_FLOW
+
+
+def _holds_floats(shape: pb.ShapeProto) -> bool:
+    if shape.element_type == arrays.TUPLE:
+        return any(_holds_floats(part) for part in shape.tuple_shapes)
+    return shape.element_type not in (*arrays.INTEGERS, arrays.TOKEN, arrays.OPAQUE)
 
 
 def counts(value: Any) -> dict[str, int]:

@@ -50,7 +50,7 @@ def value_in_grains(debugger: Debugger, which: Json) -> Json:
         at = beside.find(position, Grain.UNIT)
         assert at is not None
         unit, spot = at
-        body = beside.evaluator(Evaluator, Grain.BODY)
+        body = beside.evaluator(Watching, Grain.BODY)
         value = unit.value(spot.frame, index)
         found["alone"] = state_of(to_numpy(_stepped(body, spot.frame, op)), to_numpy(value), tolerance)
     return found
@@ -69,7 +69,7 @@ def module_in_grains(debugger: Debugger) -> Json:
     of time, each with its position; `looked_at`, how many there were.
     """
     beside, tolerance = debugger.beside, coarseness(debugger.program)
-    body = beside.evaluator(Evaluator, Grain.BODY)
+    body = beside.evaluator(Watching, Grain.BODY)
     reference = body.root(beside.entry())
     unit = beside.evaluator(Watching, Grain.UNIT)
     looks: dict[tuple[str, str], int] = {}

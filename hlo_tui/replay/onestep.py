@@ -79,7 +79,7 @@ def compiled(evaluator: Evaluator, op: Op, cut: Slice) -> Step:
     """A value that a compiled slice gives."""
     live_in = sorted(set(op.operands))
     backend, mark = evaluator.backend, evaluator.board.mark
-    ready = backend.array_type
+    ready = backend.array_class
     record = Doing(Phase.RUN, op.computation.name, op.name).record()
 
     def step(frame: Frame) -> Any:

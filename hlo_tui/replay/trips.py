@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay.loops import kept
-from hlo_tui.replay.program import Computation, Op
+from hlo_tui.replay.program import Computation, Op, trip_count
 from hlo_tui.replay.values import leaves
 
 _PASSED_ON = frozenset({"copy", "bitcast", "opt-barrier", "domain"})
@@ -21,15 +22,31 @@ def counted_trips(op: Op, first: Any) -> int | None:
         op: the while instruction.
         first: what goes into its first iteration.
     """
+    return _trips(op, lambda element: _of_first(first, element))
+
+
+def fixed_trips(op: Op) -> int | None:
+    """The same where the module says it: written down by the compiler, or counted from constants."""
+    written = trip_count(op)
+    if written is not None:
+        return written
+    given = op.computation.ops[op.operands[0]]
+    if given.opcode != "tuple":
+        return None
+    return _trips(op, lambda element: _constant(_source(op.computation, given.operands[element])))
+
+
+def _trips(op: Op, start_of: Callable[[int], int | None]) -> int | None:
+    """Counted from what an element of the first iteration's parameter is."""
     program = op.computation.program
     body, condition = (program.computation(called) for called in op.called[:2])
     root = condition.ops[condition.root]
     if root.opcode != "compare" or root.proto.comparison_direction not in ("LT", "LE"):
         return None
     counter = _element(condition, root.operands[0])
-    limit = _limit(condition, root.operands[1], body, first)
+    limit = _limit(condition, root.operands[1], body, start_of)
     step = None if counter is None else _step(body, counter)
-    start = None if counter is None else _of_first(first, counter)
+    start = None if counter is None else start_of(counter)
     if limit is None or step is None or start is None or step <= 0:
         return None
     beyond = limit + (root.proto.comparison_direction == "LE")
@@ -51,10 +68,12 @@ def _element(computation: Computation, index: int) -> int | None:
     return int(op.proto.tuple_index)
 
 
-def _limit(condition: Computation, index: int, body: Computation, first: Any) -> int | None:
+def _limit(
+    condition: Computation, index: int, body: Computation, start_of: Callable[[int], int | None]
+) -> int | None:
     written = _constant(_source(condition, index))
     element = _element(condition, index) if written is None else None
-    return _of_first(first, element) if element is not None and kept(body, element) else written
+    return start_of(element) if element is not None and kept(body, element) else written
 
 
 def _step(body: Computation, counter: int) -> int | None:

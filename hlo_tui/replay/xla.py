@@ -147,7 +147,7 @@ class Executable:
         self._loaded = loaded
         self._execute: Callable[[Sequence[Any]], Any] = loaded.execute_sharded
         self._put = backend.put
-        self._kind = backend.array_type
+        self._kind = backend.array_class
         self._many = len(backend.devices) > 1
 
     def __call__(self, leaves: list[Any]) -> list[Any]:
@@ -202,10 +202,12 @@ class Backend:
         self._aval = ShapedArray
         self._avals: dict[tuple[Any, Any], Any] = {}
         self._list = _jax.DeviceList(tuple(self.devices))
-        self.array_type: type = _jax.Array if hasattr(_jax, "Array") else xla_client.ArrayImpl
+        self._array_type: type = _jax.Array if hasattr(_jax, "Array") else xla_client.ArrayImpl
         self._single = [SingleDeviceSharding(device) for device in self.devices]
         self._everywhere = NamedSharding(Mesh(np.array(self.devices), ("replica",)), PartitionSpec())
         self._assemble = jax.make_array_from_single_device_arrays
+        # Asked for at every step: an array's own class is compared quicker than it is looked for among the bases.
+        self.array_class: type = type(self._put_on(np.zeros(()), 0))
         self._lapack = threading.Lock()
         self._lapack_ready = False
 
@@ -221,14 +223,14 @@ class Backend:
         """
         if isinstance(value, Replicated):
             return self._put_replicated(value)
-        if isinstance(value, self.array_type):
+        if isinstance(value, self._array_type):
             return value
         if self.replicas > 1:
             return self._put_replicated(Replicated((value,) * self.replicas))
         return self._put_on(value, 0)
 
     def _put_on(self, value: Any, device: int) -> Any:
-        if isinstance(value, self.array_type):
+        if isinstance(value, self._array_type):
             return value
         array = np.asarray(value)
         if not array.flags.c_contiguous:

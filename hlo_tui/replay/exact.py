@@ -1,0 +1,52 @@
+"""Calls of computations of integers alone: however these are compiled, their values are the same to the bit."""
+
+from __future__ import annotations
+
+from hlo_tui.hlo.schema import hlo_pb2 as pb
+from hlo_tui.replay import arrays
+from hlo_tui.replay.program import Op, Program
+from hlo_tui.replay.trips import fixed_trips
+
+# Integer arithmetic wraps, and the rest of them only move data; the order of an integer sum does not matter.
+_OPCODES = frozenset(
+    {
+        "add", "subtract", "multiply", "and", "or", "xor", "not", "negate", "minimum", "maximum", "clamp",
+        "shift-left", "shift-right-logical", "shift-right-arithmetic", "popcnt", "count-leading-zeros",
+        "compare", "select", "convert", "constant", "parameter", "iota", "copy", "bitcast", "bitcast-convert",
+        "broadcast", "reshape", "transpose", "reverse", "slice", "concatenate", "pad", "dynamic-slice",
+        "dynamic-update-slice", "reduce", "tuple", "get-tuple-element", "opt-barrier", "call", "fusion",
+        "conditional", "while",
+    }
+)  # fmt: skip
+# A loop that runs longer is one that a person may want to interrupt.
+_TRIPS = 1000
+
+
+def exact_calls(program: Program) -> frozenset[Op]:
+    """The instructions that call computations of integers alone and take some moments at most."""
+    exact: set[int] = set()
+    found: set[Op] = set()
+    for computation in program.reachable():
+        found.update(op for op in computation.ops if op.enterable and _calls_exact(op, exact))
+        if all(_is_exact(op, exact) for op in computation.ops):
+            exact.add(computation.id)
+    return frozenset(found)
+
+
+def _calls_exact(op: Op, exact: set[int]) -> bool:
+    if not all(called in exact for called in op.called):
+        return False
+    if op.opcode != "while":
+        return True
+    trips = fixed_trips(op)
+    return trips is not None and trips <= _TRIPS
+
+
+def _is_exact(op: Op, exact: set[int]) -> bool:
+    return op.opcode in _OPCODES and _calls_exact(op, exact) and _of_integers(op.proto.shape)
+
+
+def _of_integers(shape: pb.ShapeProto) -> bool:
+    if shape.element_type == arrays.TUPLE:
+        return all(_of_integers(part) for part in shape.tuple_shapes)
+    return shape.element_type in arrays.INTEGERS and not any(shape.is_dynamic_dimension)
