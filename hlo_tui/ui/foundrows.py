@@ -109,11 +109,9 @@ def supplied_rows(event: Json) -> Iterator[Row]:
     """Where a value comes from that is not computed but given: by the person, or made for what waits for it."""
     given = event.get("supplied")
     if given is not None:
-        taken = (
-            f" of %{visible(given['instruction'])}" if given["instruction"] != event["instruction"] else ""
-        )
+        words = f"%{visible(given['instruction'])} ({visible(given['value'])})"
         yield row(
-            Span(f" not computed{taken}: ", "muted"), Span(visible(given["value"]), "notice"), Span("; ", "muted"),
+            Span(" not computed but given: ", "muted"), Span(words, "notice"), Span("; ", "muted"),
             Span("I", "key"), Span(" supplies another", "muted"),
         )  # fmt: skip
 

@@ -119,7 +119,7 @@ async def test_what_an_infeed_waits_for_is_made_and_the_screen_says_so(tmp_path,
         await app.press("c")
         await app.sees("stop 1", "not computed")
         await app.press("4")
-        await app.sees("not computed of %in: made: the stand-in of an infeed", "I supplies another")
+        await app.sees("not computed but given: %in (made: the stand-in of an infeed); I supplies")
         await app.press("c")
         await app.sees("replay at its end")
         await app.press("4")
