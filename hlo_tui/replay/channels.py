@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
@@ -58,37 +58,47 @@ def received(instructions: Sequence[Instruction]) -> dict[int, Sent]:
 
 
 def _matched(instructions: Sequence[Instruction]) -> Iterable[tuple[int, int]]:
-    """Pairs of a receive and the send of the same channel and the same devices, each once."""
+    """Pairs of a receive and a send, each once: of the same channel and devices, else of the same devices, else of the
+    same channel where its devices are written at one of the two alone.
+    """
     sends, recvs = (_between(instructions, opcode) for opcode in ("send", "recv"))
-    matched: list[tuple[int, int]] = []
-    for key, waiting in recvs.items():
-        giving = sends.get(key, [])
-        if len(giving) == len(waiting):
-            matched += zip(waiting, giving, strict=True)
-    taken = {index for pair in matched for index in pair}
-    # The devices may be written at one of the two alone.
-    for channel in {channel for channel, _ in recvs}:
-        waiting, giving = (_untaken(of, channel, taken) for of in (recvs, sends))
-        if len(waiting) == len(giving) == 1:
-            matched += zip(waiting, giving, strict=True)
-    return [pair for pair in matched if _fits(*(instructions[index] for index in pair))]
+    taken: dict[int, int] = {}
+    for key in (lambda one: one, _devices_alone, lambda one: one[0]):
+        waiting, giving = _grouped(recvs, key, taken), _grouped(sends, key, set(taken.values()))
+        for which, found in waiting.items():
+            if which is not None and len(found) == len(giving.get(which, ())):
+                taken |= dict(zip(found, giving[which], strict=True))
+    agree = [(recv, send) for recv, send in taken.items() if _agree(recvs[recv][1], sends[send][1])]
+    return [pair for pair in agree if _fits(*(instructions[index] for index in pair))]
+
+
+def _agree(waiting: Pairs, giving: Pairs) -> bool:
+    return waiting == giving or not waiting or not giving
 
 
 _Key = tuple[int, Pairs]
 
 
-def _between(instructions: Sequence[Instruction], opcode: str) -> dict[_Key, list[int]]:
-    found: dict[_Key, list[int]] = {}
-    for index, one in enumerate(instructions):
-        if one.opcode == opcode and not one.is_host_transfer and one.operand_ids:
-            found.setdefault((max(one.channel_id, 0), pairs_of(one)), []).append(index)
-    return found
+def _devices_alone(key: _Key) -> Pairs | None:
+    return key[1] or None
 
 
-def _untaken(of: Mapping[_Key, list[int]], channel: int, taken: set[int]) -> list[int]:
-    return [
-        index for (one, _), found in of.items() if one == channel for index in found if index not in taken
-    ]
+def _between(instructions: Sequence[Instruction], opcode: str) -> dict[int, _Key]:
+    return {
+        index: (max(one.channel_id, 0), pairs_of(one))
+        for index, one in enumerate(instructions)
+        if one.opcode == opcode and not one.is_host_transfer and one.operand_ids
+    }
+
+
+def _grouped(
+    of: Mapping[int, _Key], key: Callable[[_Key], Hashable], taken: Container[int]
+) -> dict[Hashable, list[int]]:
+    groups: dict[Hashable, list[int]] = {}
+    for index, one in of.items():
+        if index not in taken:
+            groups.setdefault(key(one), []).append(index)
+    return groups
 
 
 def _fits(recv: Instruction, send: Instruction) -> bool:

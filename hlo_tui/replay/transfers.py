@@ -138,10 +138,13 @@ def _moved(op: Op, data: Instruction, out: Emitter) -> Instruction:
     devices = out.module.replicas
     if devices == 1:
         return data
-    proto = pb.HloInstructionProto(channel_id=op.proto.channel_id)
-    for source, target in channels.way(op):
-        proto.source_target_pairs.add(source=source, target=target)
-    pairs = [pair for pair in permute_pairs(proto, out.module.topology) if max(pair) < devices]
+    pairs: Sequence[tuple[int, int]] = channels.way(op)
+    if min(out.module.topology) > 1:
+        proto = pb.HloInstructionProto(channel_id=op.proto.channel_id)
+        for source, target in pairs:
+            proto.source_target_pairs.add(source=source, target=target)
+        pairs = permute_pairs(proto, out.module.topology)
+    pairs = [pair for pair in pairs if min(pair) >= 0 and max(pair) < devices]
     return _permuted(data, pairs, out)
 
 

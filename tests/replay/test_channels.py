@@ -268,6 +268,72 @@ def test_where_the_way_over_several_devices_is_not_said_it_is_made(tmp_path: Pat
         assert end["outputs"][1]["partitions_differ"] == [1, 2, 3]
 
 
+# Each end of a transfer may have a channel of its own, and several transfers may begin and end together.
+GROUPED = f"""
+HloModule grouped, num_partitions=4
+
+group {{
+  x = f32[2] parameter(0)
+  t = token[] parameter(1)
+  y = f32[2] parameter(2)
+  send1 = (f32[2], u32[], token[]) send(x, t), channel_id=0, {along("{{0,1},{1,2}}")}
+  send2 = (f32[2], u32[], token[]) send(y, t), channel_id=0, {along("{{2,3}}")}
+  r1 = (f32[2], u32[], token[]) recv(t), channel_id=0, {along("{{0,1},{1,2}}")}
+  r2 = (f32[2], u32[], token[]) recv(t), channel_id=0, {along("{{2,3}}")}
+  ROOT all = ((f32[2], u32[], token[]), (f32[2], u32[], token[]), (f32[2], u32[], token[]), (f32[2], u32[], token[]))
+    tuple(send1, send2, r1, r2)
+}}
+
+ENTRY main {{
+  x = f32[2] parameter(0)
+  t = token[] after-all()
+  y = f32[2] multiply(x, x)
+  begun = ((f32[2], token[], f32[2]), ((f32[2], u32[], token[]), (f32[2], u32[], token[]), (f32[2], u32[], token[]),
+    (f32[2], u32[], token[])), s32[]) async-start(x, t, y), calls=group
+  ended = ((f32[2], u32[], token[]), (f32[2], u32[], token[]), (f32[2], u32[], token[]), (f32[2], u32[], token[]))
+    async-done(begun), calls=group
+  r1 = (f32[2], u32[], token[]) get-tuple-element(ended), index=2
+  r2 = (f32[2], u32[], token[]) get-tuple-element(ended), index=3
+  d1 = (f32[2], token[]) recv-done(r1), channel_id=0
+  d2 = (f32[2], token[]) recv-done(r2), channel_id=0
+  a = f32[2] get-tuple-element(d1), index=0
+  b = f32[2] get-tuple-element(d2), index=0
+  send3 = (f32[2], u32[], token[]) send(b, t), channel_id=5, {along("{{3,0}}")}
+  r3 = (f32[2], u32[], token[]) recv(t), channel_id=6, {along("{{3,0}}")}
+  sent3 = token[] send-done(send3), channel_id=5
+  d3 = (f32[2], token[]) recv-done(r3), channel_id=6
+  c = f32[2] get-tuple-element(d3), index=0
+  ROOT all = (f32[2], f32[2], f32[2]) tuple(a, b, c)
+}}
+"""
+
+
+@pytest.mark.parametrize("grain", GRAINS)
+def test_transfers_in_a_group_and_with_a_channel_for_each_end(tmp_path: Path, grain: str) -> None:
+    (tmp_path / "grouped.txt").write_text(GROUPED)
+    start, *stops, end = run(tmp_path / "grouped.txt", grain, "main/a", "main/b", "main/c")
+    assert (start["devices"], start["supplied"]) == (4, [])
+    found: dict[str, list] = {}
+    for stop in stops:
+        found.setdefault(stop["instruction"], []).append(stop["value"]["first"])
+    nothing = np.zeros(2, np.float32)
+    assert found["a"] == np.array([nothing, X[0], X[1], nothing]).tolist()
+    assert found["b"] == np.array([*[nothing] * 3, X[2] ** 2]).tolist()
+    assert found["c"] == np.array([X[2] ** 2, *[nothing] * 3]).tolist()
+    assert (end["unknown"], end["self_check"]) == ([], "match")
+
+
+def test_ends_that_name_other_devices_are_of_two_transfers() -> None:
+    text = GROUPED.replace(
+        f"r1 = (f32[2], u32[], token[]) recv(t), channel_id=0, {along('{{0,1},{1,2}}')}",
+        f"r1 = (f32[2], u32[], token[]) recv(t), channel_id=0, {along('{{0,3}}')}",
+    )
+    program = program_of(text)
+    group = program.by_name("group")
+    assert group is not None
+    assert {group.ops[index].name for index in group.received} == {"r2"}
+
+
 def test_one_device_that_stands_for_several_is_said(tmp_path: Path) -> None:
     path = tmp_path / "ring.txt"
     path.write_text(RING.replace(", num_partitions=4", "").replace("main_spmd", "main"))
