@@ -163,12 +163,13 @@ def restore_names(module: pb.HloModuleProto, order: Mapping[str, Sequence[str]])
     """
     for computation in module.computations:
         written = list(order.get(computation.name, ()))
+        known = set(written)
         parsed = {instruction.name: instruction for instruction in computation.instructions}
         left: dict[str, list[str]] = {}
         for name in written:
             if name not in parsed:
                 left.setdefault(_base(name), []).append(name)
-        renumbered = [instruction for name, instruction in parsed.items() if name not in set(written)]
+        renumbered = [instruction for name, instruction in parsed.items() if name not in known]
         renumbered.sort(key=lambda instruction: _suffix(instruction.name))
         for instruction in renumbered:
             names = left.get(_base(instruction.name))
