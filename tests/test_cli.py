@@ -101,6 +101,8 @@ def test_replay_looks_at_single_values_and_changes_them(tmp_path: Path) -> None:
     refused = run("replay", "--origin", "sin.1[0:2]", program("product"))
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "form: NAME[3, 17]" in refused.stderr
+    refused = run("replay", "--compare-grains", "--show", "sin.1", program("product"))
+    assert (refused.returncode, refused.stdout) == (2, "")
 
 
 def test_replay_takes_inputs_of_ones_own_and_stops_anywhere(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hlo_tui.commands.saying import say
+from hlo_tui.errors import HloTuiError
 from hlo_tui.replay import arguments
 
 
@@ -17,9 +18,14 @@ def replay(parsed: argparse.Namespace) -> int:
         from hlo_tui.dump import choosing, listing
 
         path = choosing.first_file(listing.load(parsed.path), parsed.module)
-    if parsed.compare_grains:
-        return _compare_grains(arguments.options(parsed, path), parsed.json)
     options, wishes = arguments.options(parsed, path), _wishes(parsed)
+    if parsed.compare_grains:
+        if wishes.settings or wishes.wishes:
+            message = "it runs the whole module in each grain and stops nowhere"
+            raise HloTuiError(
+                "--compare-grains does nothing with single values", message, "--compare NAME=body does"
+            )
+        return _compare_grains(options, parsed.json)
     return run_headless(options, parsed.stops, parsed.json, parsed.save_crash, wishes)
 
 
