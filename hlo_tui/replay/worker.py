@@ -6,6 +6,7 @@ Run as `python -m hlo_tui.replay.worker`. It ends when its parent does.
 
 from __future__ import annotations
 
+import gc
 import os
 import queue
 import signal
@@ -161,6 +162,9 @@ class Worker:
         debugger.room = room
         debugger.on_log = lambda event: self.say({"log": event})
         self._debugger, self._target = debugger, target
+        # What a replay holds from here to its end is not to be searched for garbage at every few hundred frames.
+        gc.unfreeze()
+        gc.freeze()
         return self._start_event(debugger, target)
 
     def _supplies(self, debugger: Debugger, asked: Sequence[str]) -> Supplies:
