@@ -13,7 +13,7 @@ from hlo_tui.replay.atwork import Board, Doing, Phase
 from hlo_tui.replay.blockfusion import BlockFusion, block_fusion
 from hlo_tui.replay.changes import NO_CHANGES, Place
 from hlo_tui.replay.collectives import ONE_DEVICE, Topology
-from hlo_tui.replay.exact import exact_calls
+from hlo_tui.replay.exact import exact_loops
 from hlo_tui.replay.frames import MISSING, Frame
 from hlo_tui.replay.grain import Grain, Interrupted
 from hlo_tui.replay.hostops import HOSTED, host_function
@@ -28,6 +28,7 @@ from hlo_tui.replay.runs import Runs
 from hlo_tui.replay.slices import Piece, Slice, SliceCache, SliceModule, value_shape, with_tokens
 from hlo_tui.replay.stretches import Stretches
 from hlo_tui.replay.supplies import NotGiven, Supplies
+from hlo_tui.replay.updated import Updated
 from hlo_tui.replay.values import Unknown, find_unknown
 from hlo_tui.replay.xla import Backend
 
@@ -40,7 +41,7 @@ class Evaluator:
     """Values of one program's frames.
 
     Attributes:
-        joins: whether computations of integers alone are compiled as a whole in every grain, unless a stop is in them.
+        joins: whether loops over integers alone are compiled as a whole in every grain, unless a stop is in them.
         hosts: whether what only moves data is done here, and not by XLA.
     """
 
@@ -81,6 +82,7 @@ class Evaluator:
         self.steps = 0
         self._steps: dict[int, list[Step | None]] = {}
         self._sizes: dict[int, list[int]] = {}
+        self._counted: dict[int, list[int]] = {}
         self.drawn: dict[Place, tuple[tuple[Any, ...], Any]] = {}
         self.runs = Runs(self)
         self._stretches = Stretches(self)
@@ -123,7 +125,7 @@ class Evaluator:
 
     def _step_through(self, active: Active) -> None:
         frame, env = active.frame, active.frame.env
-        steps, sizes = self._steps_of(frame.computation), self.sizes(frame.computation)
+        steps, sizes = self._steps_of(frame.computation), self._new_bytes(frame.computation)
         for position, j in enumerate(active.needed):
             if env[j] is MISSING:
                 if self.interrupted:
@@ -134,13 +136,14 @@ class Evaluator:
                     step = steps[j] = self._make_step(frame.computation, j)
                 env[j] = step(frame)
                 self._kept += sizes[j]
-                if self._kept > self._room:
+                if self._kept + Updated.allocated > self._room:
                     self._sweep()
 
     def _sweep(self) -> None:
         """Forget values where more may be kept than the budget allows; the sum of the sizes is only a bound."""
-        self._kept = self.keeper.sweep()
-        self._room = max(self.keeper.budget, self._kept + self._kept // 4)
+        kept = self.keeper.sweep()
+        self._kept = kept - Updated.allocated
+        self._room = max(self.keeper.budget, kept + kept // 4)
 
     def sizes(self, computation: Computation) -> list[int]:
         """The bytes of each instruction's value, on all devices."""
@@ -149,6 +152,21 @@ class Evaluator:
             devices = self.backend.replicas
             sizes = self._sizes[computation.id] = [value_bytes(op) * devices for op in computation.ops]
         return sizes
+
+    def _new_bytes(self, computation: Computation) -> list[int]:
+        """The same, without what counts itself: values of other frames, and arrays of which a block is replaced."""
+        sizes = self._counted.get(computation.id)
+        if sizes is None:
+            sizes = self._counted[computation.id] = [
+                0 if op.enterable or self._replaces(op) else size
+                for op, size in zip(computation.ops, self.sizes(computation), strict=True)
+            ]
+        return sizes
+
+    def _replaces(self, op: Op) -> bool:
+        if not self.hosts or op.opcode != "dynamic-update-slice":
+            return False
+        return host_function(op, [value_shape(op.computation.ops[o]) for o in op.operands]) is not None
 
     def root(self, frame: Frame) -> Any:
         """The value of a frame's root."""
@@ -304,7 +322,7 @@ class Evaluator:
         """Count values that were computed elsewhere among those that are kept."""
         sizes = self.sizes(computation)
         self._kept += sum(sizes[index] for index in indices)
-        if self._kept > self._room:
+        if self._kept + Updated.allocated > self._room:
             self._sweep()
 
     # Instructions with computations of their own.
@@ -327,7 +345,7 @@ class Evaluator:
 
     @cached_property
     def _exact(self) -> frozenset[Op]:
-        return exact_calls(self.program)
+        return exact_loops(self.program)
 
     def goes_on(self, op: Op) -> bool:
         """Whether an instruction is a loop that never ends, or has one inside."""
@@ -343,12 +361,14 @@ class Evaluator:
         """A step that decides each time; stops and changes that are set meanwhile count."""
         compiled: list[Step] = []
         operands = op.operands
+        size = 0 if self._block(op) else self.sizes(computation)[op.index]
 
         def step(frame: Frame) -> Any:
             if self.driven_here(op) or any(find_unknown(frame.env[o]) for o in operands):
                 return self.runs.value(frame, op.index)
             if not compiled:
                 compiled.append(self._computed_step(computation, op))
+            self._kept += size
             return compiled[0](frame)
 
         return step

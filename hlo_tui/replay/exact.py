@@ -1,4 +1,4 @@
-"""Calls of computations of integers alone: however these are compiled, their values are the same to the bit."""
+"""Loops over integers alone: however they are compiled, their values are the same to the bit."""
 
 from __future__ import annotations
 
@@ -22,12 +22,21 @@ _OPCODES = frozenset(
 _TRIPS = 1000
 
 
-def exact_calls(program: Program) -> frozenset[Op]:
-    """The instructions that call computations of integers alone and take some moments at most."""
+def exact_loops(program: Program) -> frozenset[Op]:
+    """The short loops over integers alone, and what calls computations of integers alone with such a loop in them.
+
+    Without a loop there is little to gain: the small pieces are compiled for other instructions as well.
+    """
     exact: set[int] = set()
+    looping: set[int] = set()
     found: set[Op] = set()
     for computation in program.reachable():
-        found.update(op for op in computation.ops if op.enterable and _calls_exact(op, exact))
+        for op in computation.ops:
+            loops = op.opcode == "while" or any(called in looping for called in op.called)
+            if loops:
+                looping.add(computation.id)
+            if loops and op.enterable and _calls_exact(op, exact):
+                found.add(op)
         if all(_is_exact(op, exact) for op in computation.ops):
             exact.add(computation.id)
     return frozenset(found)

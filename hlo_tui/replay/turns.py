@@ -46,6 +46,7 @@ class Turns:
             after, done = compiled([carry, np.int64(0), np.int64(count)])
         except EngineError:
             return None
+        self._evaluator.keep(op.computation, [op.index])
         parts = getattr(done, "parts", (done,))
         return after, int(np.asarray(parts[0]))
 

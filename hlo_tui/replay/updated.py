@@ -7,7 +7,7 @@ would cost more than everything else that the iteration does, and most of them a
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,8 +30,10 @@ class Updated:
     Attributes:
         shape: dimensions.
         dtype: element type.
+        allocated: bytes that all of these took so far; some may be free again.
     """
 
+    allocated: ClassVar[int] = 0
     __slots__ = ("__weakref__", "_base", "_owed", "_part", "_place", "_whole", "dtype", "shape")
 
     def __init__(self, base: Any, part: Array, place: Place) -> None:
@@ -49,6 +51,7 @@ class Updated:
         self._place = place
         self._whole: Array | None = None
         self._owed: int = part.nbytes + _NODE
+        Updated.allocated += self._owed
         if isinstance(base, Updated) and base._whole is None:
             self._owed += base._owed
 
@@ -87,6 +90,7 @@ class Updated:
             for one in reversed(owed):
                 whole[one._place] = one._part
             self._whole = whole
+            Updated.allocated += whole.nbytes
             self._base = self._part = None
         return self._whole
 

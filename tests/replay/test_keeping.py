@@ -251,3 +251,42 @@ def test_a_budget_of_nothing_changes_no_value(backend: xla.Backend, cache: Slice
         assert seen[0] == seen[1], text
 
     same()
+
+
+def test_what_a_compiled_loop_keeps_of_its_iterations_counts(backend: xla.Backend, cache: SliceCache) -> None:
+    text = """
+HloModule long
+
+%body (c: (s32[], f32[64,1024])) -> (s32[], f32[64,1024]) {
+  %c = (s32[], f32[64,1024]) parameter(0)
+  %i = s32[] get-tuple-element(%c), index=0
+  %x = f32[64,1024] get-tuple-element(%c), index=1
+  %one = s32[] constant(1)
+  %next = s32[] add(%i, %one)
+  %ones = f32[] constant(1)
+  %step = f32[64,1024] broadcast(%ones), dimensions={}
+  %y = f32[64,1024] add(%x, %step)
+  ROOT %r = (s32[], f32[64,1024]) tuple(%next, %y)
+}
+
+%cond (c: (s32[], f32[64,1024])) -> pred[] {
+  %c = (s32[], f32[64,1024]) parameter(0)
+  %i = s32[] get-tuple-element(%c), index=0
+  %n = s32[] constant(20000)
+  ROOT %less = pred[] compare(%i, %n), direction=LT
+}
+
+ENTRY %main (x: f32[64,1024]) -> f32[64,1024] {
+  %x = f32[64,1024] parameter(0)
+  %i = s32[] constant(0)
+  %init = (s32[], f32[64,1024]) tuple(%i, %x)
+  %w = (s32[], f32[64,1024]) while(%init), condition=%cond, body=%body
+  ROOT %y = f32[64,1024] get-tuple-element(%w), index=1
+}
+"""
+    debugger, counting = opened(backend, cache, text, np.zeros((64, 1024), np.float32))
+    debugger.evaluator.driven = 100
+    debugger.evaluator.keeper.budget = 1024 * KIB
+    event = debugger.move("continue")
+    assert event["outputs"][0]["max"] == 20000
+    assert counting.most <= 2048 * KIB
