@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from hlo_tui.replay.activestops import ActiveStops
 from hlo_tui.replay.fate import follow
 from hlo_tui.replay.finite import counts, counts_at
-from hlo_tui.replay.flags import flags_of
-from hlo_tui.replay.frames import MISSING, Frame
+from hlo_tui.replay.flags import carriers, flags_of
+from hlo_tui.replay.frames import Frame
 from hlo_tui.replay.program import APPLIED, CONTROL_FLOW, trip_count
 from hlo_tui.replay.stops import LOG, source_of
 from hlo_tui.replay.trips import counted_trips
@@ -167,16 +167,8 @@ class Events:
         found: list[list[str]] = []
         end = spot.index
         for frame in reversed(spot.frame.chain()):
-            computation = frame.computation
-            for index in range(min(end, len(computation))):
-                value = frame.env[index]
-                if value is MISSING:
-                    continue
-                flags = frame.flags.get(index)
-                if flags is None:
-                    flags = frame.flags[index] = flags_of(value)
-                if flags.any():
-                    found.append([computation.name, computation.ops[index].name])
+            name, ops = frame.computation.name, frame.computation.ops
+            found += [[name, ops[index].name] for index in carriers(frame, end)]
             end = frame.site
         return found[:MARKED]
 

@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from hlo_tui.hlo.schema import hlo_pb2 as pb
-from hlo_tui.replay import arrays
 from hlo_tui.replay.evaluate import Evaluator
-from hlo_tui.replay.flags import FINITE, Flags, flags_of
+from hlo_tui.replay.flags import FINITE, Flags, flags_in, holds_floats
 from hlo_tui.replay.frames import Frame
 from hlo_tui.replay.grain import Grain
 from hlo_tui.replay.program import CONTROL_FLOW, Computation, Op
@@ -39,17 +37,11 @@ ELEMENTWISE = frozenset(
 
 def can_begin(computation: Computation, op: Op) -> bool:
     """Whether one can begin at an instruction; of parameters only the entry's bring any in."""
-    if not _holds_floats(op.proto.shape):
+    if not holds_floats(op.proto.shape):
         return False
     if op.opcode == "parameter":
         return computation is computation.program.entry
     return op.opcode not in _PASSING and op.opcode not in CONTROL_FLOW
-
-
-def _holds_floats(shape: pb.ShapeProto) -> bool:
-    if shape.element_type == arrays.TUPLE:
-        return any(_holds_floats(part) for part in shape.tuple_shapes)
-    return shape.element_type not in (*arrays.INTEGERS, arrays.TOKEN, arrays.OPAQUE)
 
 
 def counts(value: Any) -> dict[str, int]:
@@ -83,10 +75,8 @@ class Origins:
 
     def flags(self, frame: Frame, index: int) -> Flags:
         """The flags of an instruction's value."""
-        found = frame.flags.get(index)
-        if found is None:
-            found = frame.flags[index] = flags_of(self._evaluator.value(frame, index))
-        return found
+        found: Flags | None = frame.flags.get(index)
+        return flags_in(frame, index, self._evaluator.value(frame, index)) if found is None else found
 
     def begins(self, frame: Frame, index: int, which: str) -> bool:
         """Whether a "nan", an "inf" or either ("nonfinite") begins at an instruction.

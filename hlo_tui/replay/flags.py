@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
 
+from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import arrays
+from hlo_tui.replay.frames import MISSING, Frame
+from hlo_tui.replay.program import Computation
 from hlo_tui.replay.updated import Place, Updated
 from hlo_tui.replay.values import floats_of, leaves
 
@@ -35,6 +39,38 @@ def flags_of(value: Any) -> Flags:
         seen = _LOOKED_AT.seen(leaf)
         nan, inf = nan or seen.nan is not None, inf or seen.inf is not None
     return Flags(nan, inf)
+
+
+def flags_in(frame: Frame, index: int, value: Any) -> Flags:
+    """The flags of an instruction's value in a frame, which remembers them and which of its values are not finite."""
+    found: Flags | None = frame.flags.get(index)
+    if found is None:
+        found = frame.flags[index] = flags_of(value)
+        if found.any():
+            frame.carriers.append(index)
+    return found
+
+
+def carriers(frame: Frame, end: int) -> list[int]:
+    """The positions before `end` of the values in a frame that are there and are not finite."""
+    env, known, floats = frame.env, frame.flags, _with_floats(frame.computation)
+    passed = floats[: bisect_left(floats, end)]
+    for index in [one for one in passed if one not in known and env[one] is not MISSING]:
+        flags_in(frame, index, env[index])
+    return sorted(index for index in frame.carriers if index < end)
+
+
+def holds_floats(shape: pb.ShapeProto) -> bool:
+    """Whether a value of this shape can be other than finite."""
+    if shape.element_type == arrays.TUPLE:
+        return any(holds_floats(part) for part in shape.tuple_shapes)
+    return shape.element_type not in (*arrays.INTEGERS, arrays.TOKEN, arrays.OPAQUE)
+
+
+def _with_floats(computation: Computation) -> list[int]:
+    if computation.with_floats is None:
+        computation.with_floats = [op.index for op in computation.ops if holds_floats(op.proto.shape)]
+    return computation.with_floats
 
 
 class _Seen(NamedTuple):

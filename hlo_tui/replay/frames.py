@@ -19,7 +19,7 @@ class Frame:
     """One run of one computation."""
 
     __slots__ = (
-        "arguments", "calls", "computation", "env", "flags", "iteration", "ordinal", "parent", "site",
+        "arguments", "calls", "carriers", "computation", "env", "flags", "iteration", "ordinal", "parent", "site",
     )  # fmt: skip
 
     def __init__(
@@ -39,6 +39,7 @@ class Frame:
         self.iteration = iteration
         self.env: list[Any] = [MISSING] * len(computation)
         self.flags: dict[int, Any] = {}
+        self.carriers: list[int] = []
         self.calls: dict[int, Call | Loop] = {}
 
     @property

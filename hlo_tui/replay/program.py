@@ -78,6 +78,7 @@ class Computation:
 
     __slots__ = (
         "_cones", "by_name", "hidden", "id", "name", "ops", "parameters", "program", "received", "root", "users",
+        "with_floats",
     )  # fmt: skip
 
     def __init__(self, program: Program, proto: pb.HloComputationProto, order: list[int] | None) -> None:
@@ -113,6 +114,7 @@ class Computation:
                 self.users[operand].append(op.index)
         self.hidden = frozenset(op.index for op in self.ops if (self.name, op.name) in program.hidden)
         self._cones: dict[int, list[int]] = {}
+        self.with_floats: list[int] | None = None
 
     def after(self, index: int) -> int | None:
         """The position after one, past those that stand for what the text only implies; None at the end."""
