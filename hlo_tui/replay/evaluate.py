@@ -174,9 +174,10 @@ class Evaluator:
 
     def _missing(self, frame: Frame, index: int) -> list[int]:
         env = frame.env
-        cone = frame.computation.cone(index)
-        if all(env[j] is MISSING for j in cone):
-            return cone
+        if frame.computation.remembers(index):
+            cone = frame.computation.cone(index)
+            if all(env[j] is MISSING for j in cone):
+                return cone
         ops = frame.computation.ops
         needed, stack = {index}, [index]
         while stack:

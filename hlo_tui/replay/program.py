@@ -22,6 +22,10 @@ CONTROL_FLOW = frozenset({"call", "while", "conditional"})
 DRAWN = frozenset({"rng", "rng-get-and-update-state"})
 
 
+# Of longer computations only what the root needs is remembered: a list for each of many stops would fill the memory.
+_REMEMBERED = 2000
+
+
 class Op:
     """One instruction: its proto and where it stands in its computation.
 
@@ -137,8 +141,14 @@ class Computation:
                     if operand not in needed:
                         needed.add(operand)
                         stack.append(operand)
-            cone = self._cones[target] = sorted(needed)
+            cone = sorted(needed)
+            if self.remembers(target):
+                self._cones[target] = cone
         return cone
+
+    def remembers(self, target: int) -> bool:
+        """Whether the cone of `target` is found only once."""
+        return target == self.root or len(self.ops) <= _REMEMBERED
 
 
 class Program:

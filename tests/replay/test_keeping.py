@@ -290,3 +290,14 @@ ENTRY %main (x: f32[64,1024]) -> f32[64,1024] {
     event = debugger.move("continue")
     assert event["outputs"][0]["max"] == 20000
     assert counting.most <= 2048 * KIB
+
+
+def test_a_long_computation_keeps_no_list_for_each_place_where_one_stands(
+    backend: xla.Backend, cache: SliceCache
+) -> None:
+    debugger, _ = opened(backend, cache, long_step(), FIRST)
+    entry = debugger.spot.frame
+    for n in range(1, LENGTH, 50):
+        debugger.evaluator.value(entry, n)
+    debugger.evaluator.root(entry)
+    assert sum(map(len, entry.computation._cones.values())) <= len(entry.computation)
