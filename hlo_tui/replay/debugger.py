@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from hlo_tui.replay.collectives import ONE_DEVICE, Topology
 from hlo_tui.replay.evaluate import Evaluator
 from hlo_tui.replay.events import Events, written
 from hlo_tui.replay.frames import Frame
-from hlo_tui.replay.grain import Grain, Interrupted
+from hlo_tui.replay.grain import Grain
 from hlo_tui.replay.inputs import Inputs
 from hlo_tui.replay.limits import Room
 from hlo_tui.replay.program import Computation, Program
@@ -152,12 +153,31 @@ class Debugger:
         return self._stand_at(found) | passed
 
     def _stand_at(self, spot: Spot) -> Json:
-        """Stand at a spot and say what is there; where the person stops that, the replay stands where it stood."""
-        before, self.spot = self.spot, spot
-        try:
+        """Stand at a spot and say what is there; where that fails, the replay stands where it stood."""
+        with self._or_as_before():
+            self.spot = spot
             return self.here()
-        except Interrupted:
-            self.spot = before
+
+    @contextmanager
+    def _or_as_before(self) -> Iterator[None]:
+        """Leave the replay as it is, and where it stands, if what is done fails or the person stops it."""
+        evaluator = self.evaluator
+        spot, entry, checks, until = self.spot, self._entry, self._checks, self._logged_until
+        grain, changes, supplies = evaluator.grain, evaluator.changes, evaluator.supplies
+        unknown = dict(evaluator.unknown)
+        try:
+            yield
+        except BaseException:
+            if evaluator.supplies is not supplies:
+                evaluator.supply(supplies)
+            if evaluator.grain is not grain:
+                evaluator.regrain(grain)
+            if entry is not self._entry:
+                self.beside.forget()
+                evaluator.unknown = unknown
+            evaluator.changes = changes
+            self.spot, self._checks, self._logged_until = spot, checks, until
+            self._entry = self._walker.entry = entry
             raise
 
     def _run_to(self, target: tuple[str, str] | None, backward: bool) -> Spot | None:
@@ -233,21 +253,24 @@ class Debugger:
             raise HloTuiError(
                 "the replay does not come there", "a loop or branch on the way goes another way now"
             )
-        self.spot = found
+        event = self._stand_at(found)
         self._logged_until = max(self._logged_until, position.key())
-        return self.here()
+        return event
 
-    def regrain(self, grain: Grain) -> None:
+    def regrain(self, grain: Grain) -> Json:
         """Compute in another grain from now on; the replay stays where it is."""
-        self.evaluator.regrain(grain)
-        self._fresh_frames()
+        with self._or_as_before():
+            self.evaluator.regrain(grain)
+            self._fresh_frames()
+            return self.here()
 
     def supply(self, supplies: Supplies) -> Json:
         """Take what the person gives in the place of what cannot be computed; the replay stays where it is."""
-        self.evaluator.supply(supplies)
-        self._checks = Checks(self.evaluator, self.inputs, lambda: self.room)
-        self._fresh_frames()
-        return self.here()
+        with self._or_as_before():
+            self.evaluator.supply(supplies)
+            self._checks = Checks(self.evaluator, self.inputs, lambda: self.room)
+            self._fresh_frames()
+            return self.here()
 
     def restart(self) -> None:
         """Stand before the first instruction; what was computed stays."""
@@ -340,13 +363,14 @@ class Debugger:
         """
         on_log, self.on_log = self.on_log, lambda _: None
         try:
-            found = self.run_until(spec, begin=True)
+            with self._or_as_before():
+                found = self.run_until(spec, begin=True)
+                if found["event"] == "none":
+                    return found
+                changed = self.change(found["computation"], found["instruction"], to)
         finally:
             # What was logged on the way is logged again with the changed value.
             self.on_log, self._logged_until = on_log, (-2,)
-        if found["event"] == "none":
-            return found
-        changed = self.change(found["computation"], found["instruction"], to)
         self.restart()
         return self.here() | {"set": changed}
 
@@ -355,9 +379,10 @@ class Debugger:
         return self._with_changes(NO_CHANGES)
 
     def _with_changes(self, changes: Changes) -> Json:
-        self.evaluator.changes = changes
-        self._fresh_frames()
-        return self.here()
+        with self._or_as_before():
+            self.evaluator.changes = changes
+            self._fresh_frames()
+            return self.here()
 
     def _fresh_frames(self) -> None:
         """Forget what was computed; stand at the same position as before."""

@@ -56,10 +56,11 @@ class Events:
             event |= debugger.beside.consequence(frame, index, value)
             event["supplied"] = debugger.evaluator.supplies.source_of(op)
         if kind == "stop":
-            event["carriers"] = self._carriers(spot)
             event["watches"] = [self._watched(spot, not_run, *place) for place in debugger.watches]
             if stops.origin(spot):
                 event["nonfinite"] = self._nonfinite(spot, value, stops)
+            # The last: what was computed to be shown is there too.
+            event["carriers"] = self._carriers(spot)
         if debugger.topology.devices > 1 and not not_run:
             event["partitions"] = [summarize(value, part) for part in range(debugger.topology.devices)]
         return event

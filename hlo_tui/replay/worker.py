@@ -131,8 +131,7 @@ class Worker:
         if method == "survey":
             return survey(debugger)
         if method == "grain":
-            debugger.regrain(Grain(params["grain"]))
-            return debugger.here()
+            return debugger.regrain(Grain(params["grain"]))
         raise HloTuiError("an unknown request", method)
 
     def _cost(self, params: Json) -> Json:
