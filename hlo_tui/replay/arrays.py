@@ -218,9 +218,9 @@ _WORTH_ALIGNING = 16 << 10
 
 
 def owned(array: Array) -> Array:
-    """A row-major copy; a large one stands where XLA takes it without copying it once more."""
+    """A row-major copy, an array of a scalar too; a large one stands where XLA takes it without copying it once more."""
     if array.nbytes < _WORTH_ALIGNING:
-        return array.copy(order="C")
+        return np.array(array, order="C")
     raw: NDArray[np.uint8] = np.empty(array.nbytes + _ALIGNMENT, np.uint8)
     skipped = -raw.__array_interface__["data"][0] % _ALIGNMENT
     made: Array = raw[skipped : skipped + array.nbytes].view(array.dtype).reshape(array.shape)

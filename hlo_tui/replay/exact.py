@@ -18,8 +18,10 @@ _OPCODES = frozenset(
         "conditional", "while",
     }
 )  # fmt: skip
-# A loop that runs longer is one that a person may want to interrupt.
+# What goes round more often, in loops within loops together, is something that a person may want to interrupt.
 _TRIPS = 1000
+# How often the loops of a computation go round in one run of it, by its id; only of computations of integers alone.
+_Rounds = dict[int, int]
 
 
 def exact_loops(program: Program) -> frozenset[Op]:
@@ -27,7 +29,7 @@ def exact_loops(program: Program) -> frozenset[Op]:
 
     Without a loop there is little to gain: the small pieces are compiled for other instructions as well.
     """
-    exact: set[int] = set()
+    rounds: _Rounds = {}
     looping: set[int] = set()
     found: set[Op] = set()
     for computation in program.reachable():
@@ -35,24 +37,28 @@ def exact_loops(program: Program) -> frozenset[Op]:
             loops = op.opcode == "while" or any(called in looping for called in op.called)
             if loops:
                 looping.add(computation.id)
-            if loops and op.enterable and _calls_exact(op, exact):
+            if loops and op.enterable and _calls_exact(op, rounds):
                 found.add(op)
-        if all(_is_exact(op, exact) for op in computation.ops):
-            exact.add(computation.id)
+        if all(_is_exact(op, rounds) for op in computation.ops):
+            total = sum(_rounds_of(op, rounds) for op in computation.ops)
+            if total <= _TRIPS:
+                rounds[computation.id] = total
     return frozenset(found)
 
 
-def _calls_exact(op: Op, exact: set[int]) -> bool:
-    if not all(called in exact for called in op.called):
+def _calls_exact(op: Op, rounds: _Rounds) -> bool:
+    if not all(called in rounds for called in op.called):
         return False
-    if op.opcode != "while":
-        return True
-    trips = fixed_trips(op)
-    return trips is not None and trips <= _TRIPS
+    return op.opcode != "while" or (fixed_trips(op) is not None and _rounds_of(op, rounds) <= _TRIPS)
 
 
-def _is_exact(op: Op, exact: set[int]) -> bool:
-    return op.opcode in _OPCODES and _calls_exact(op, exact) and _of_integers(op.proto.shape)
+def _rounds_of(op: Op, rounds: _Rounds) -> int:
+    inside = sum(rounds[called] for called in op.called)
+    return (fixed_trips(op) or 0) * (1 + inside) if op.opcode == "while" else inside
+
+
+def _is_exact(op: Op, rounds: _Rounds) -> bool:
+    return op.opcode in _OPCODES and _calls_exact(op, rounds) and _of_integers(op.proto.shape)
 
 
 def _of_integers(shape: pb.ShapeProto) -> bool:

@@ -131,7 +131,8 @@ def _slice(op: Op, _shapes: Sequence[pb.ShapeProto]) -> Function:
 
 def _reverse(op: Op, _shapes: Sequence[pb.ShapeProto]) -> Function:
     axes = tuple(op.proto.dimensions)
-    return lambda x: np.flip(x, axes)
+    # Of an array without dimensions numpy makes a scalar, here and below.
+    return lambda x: np.asarray(np.flip(x, axes))
 
 
 def _concatenate(op: Op, _shapes: Sequence[pb.ShapeProto]) -> Function:
@@ -167,7 +168,7 @@ def _pad(op: Op, _shapes: Sequence[pb.ShapeProto]) -> Function:
             slice(one.start, one.start + n, one.step) for one, n in zip(inside, spread, strict=True)
         )
         made[places] = x
-        return made[cut]
+        return np.asarray(made[cut])
 
     return pad
 

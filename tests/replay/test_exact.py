@@ -105,6 +105,32 @@ def test_what_holds_a_float_or_no_loop_or_may_take_long_is_not_one_of_them() -> 
     assert not exact_loops(program_of(text_of(1_000_000)))
 
 
+def test_loops_within_loops_that_go_round_often_together_can_be_interrupted() -> None:
+    within = """
+%outer (c: (s32[], u32[5])) -> (s32[], u32[5]) {
+  %c = (s32[], u32[5]) parameter(0)
+  %i = s32[] get-tuple-element(%c), index=0
+  %x = u32[5] get-tuple-element(%c), index=1
+  %one = s32[] constant(1)
+  %next = s32[] add(%i, %one)
+  %stepped = u32[5] call(%x), to_apply=%steps
+  ROOT %r = (s32[], u32[5]) tuple(%next, %stepped)
+}
+
+ENTRY %main (x: u32[5]) -> u32[5] {
+  %x = u32[5] parameter(0)
+  %zero = s32[] constant(0)
+  %init = (s32[], u32[5]) tuple(%zero, %x)
+  %all = (s32[], u32[5]) while(%init), condition=%cond, body=%outer
+  ROOT %r = u32[5] get-tuple-element(%all), index=1
+}
+"""
+    before = TEXT[: TEXT.index("%scaled")]
+    few, many = (program_of((before + within).replace("LIMIT", str(limit))) for limit in (30, 32))
+    assert {op.name for op in exact_loops(few)} == {"w", "stepped", "all"}
+    assert {op.name for op in exact_loops(many)} == {"w", "stepped"}
+
+
 @pytest.mark.parametrize("grain", ["unit", "body"])
 def test_a_stop_inside_is_met_and_everything_can_be_stepped_into(
     backend: xla.Backend, cache: SliceCache, grain: str

@@ -9,9 +9,11 @@ from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import xla
 from hlo_tui.replay.arrays import DTYPES
 from hlo_tui.replay.collectives import ONE_DEVICE
+from hlo_tui.replay.evaluate import Evaluator
+from hlo_tui.replay.frames import Frame
 from hlo_tui.replay.hostops import host_function
 from hlo_tui.replay.program import Program
-from hlo_tui.replay.slices import SliceModule
+from hlo_tui.replay.slices import SliceCache, SliceModule
 
 LINES = {
     "broadcast": ("f32[2,3]{1,0}", "f32[4,3,2]{2,1,0} broadcast(p), dimensions={2,1}"),
@@ -122,3 +124,24 @@ def test_parts_are_moved_as_xla_moves_them(backend: xla.Backend, name: str) -> N
     (expected,) = compiled(list(values))
     assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
     assert np.asarray(found, order="C").tobytes() == np.asarray(expected).tobytes()
+
+
+def test_values_without_dimensions_are_arrays_too(backend: xla.Backend, cache: SliceCache) -> None:
+    text = """
+HloModule scalars
+
+ENTRY e {
+  x = f32[] parameter(0)
+  a = f32[] dynamic-slice(x), dynamic_slice_sizes={}
+  b = f32[] dynamic-update-slice(a, x)
+  c = f32[] slice(b), slice={}
+  d = f32[] reverse(c), dimensions={}
+  t = f32[] transpose(d), dimensions={}
+  ROOT r = (f32[], f32[], f32[], f32[], f32[]) tuple(a, b, c, d, t)
+}
+"""
+    program = Program(pb.HloModuleProto.FromString(xla.parse_text(text.encode())))
+    evaluator = Evaluator(program, backend, cache)
+    evaluator.keeper.budget = 0
+    values = evaluator.root(Frame(program.entry, [np.array(2, np.float32)]))
+    assert all(isinstance(value, np.ndarray) and value == 2 for value in values)
