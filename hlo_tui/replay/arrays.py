@@ -218,7 +218,7 @@ _WORTH_ALIGNING = 16 << 10
 
 
 def owned(array: Array) -> Array:
-    """A row-major copy, an array of a scalar too; a large one stands where XLA takes it without copying it once more."""
+    """A row-major copy, of a scalar an array; a large one stands where XLA takes it without copying it once more."""
     if array.nbytes < _WORTH_ALIGNING:
         return np.array(array, order="C")
     raw: NDArray[np.uint8] = np.empty(array.nbytes + _ALIGNMENT, np.uint8)

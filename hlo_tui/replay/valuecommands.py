@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from hlo_tui.errors import HloTuiError
 from hlo_tui.replay.state import Options, State
 from hlo_tui.replay.stopspec import StopSpec
 
@@ -118,9 +117,9 @@ class ValueCommands(ABC):
 
     def use_inputs(self, inputs: str, seed: int = 0) -> None:
         """Replay on other inputs from the beginning: "auto", a preset or a file; see `opening.choose_inputs`."""
-        before = self.options
 
         def taken(start: Json) -> None:
+            self.options = replace(self.options, inputs=inputs, seed=seed)
             self._position = None
             self._changes.clear()
             self._update(
@@ -128,12 +127,7 @@ class ValueCommands(ABC):
                 end=None, values=(), problem=None,
             )  # fmt: skip
 
-        self.options = replace(before, inputs=inputs, seed=seed)
-        try:
-            self._command("inputs", {"inputs": inputs, "seed": seed}, f"taking the inputs: {inputs}", taken)
-        except HloTuiError:
-            self.options = before
-            raise
+        self._command("inputs", {"inputs": inputs, "seed": seed}, f"taking the inputs: {inputs}", taken)
 
     def supply(self, supplies: tuple[str, ...]) -> None:
         """Give values for what cannot be computed, in the place of those given before.
@@ -167,9 +161,20 @@ class ValueCommands(ABC):
         self.ask("survey", {}, "running to the end", then)
 
     def regrain(self, grain: str) -> None:
-        """Compute in another grain from now on, at the same place."""
-        self.options = replace(self.options, grain=grain)
-        self._command("grain", {"grain": grain}, f"computing in {grain} grain", self._arrived)
+        """Compute in another grain from now on, at the same place.
+
+        Raises:
+            HloTuiError: something else is under way.
+        """
+
+        def arrived(event: Json) -> None:
+            self.options = replace(self.options, grain=grain)
+            self._arrived(event)
+
+        if self._state.status == "dead":
+            # A worker that died of its grain is not to come back in it.
+            self.options = replace(self.options, grain=grain)
+        self._command("grain", {"grain": grain}, f"computing in {grain} grain", arrived)
 
     def _looked(self, result: Json) -> None:
         key = (result["computation"], result["instruction"])

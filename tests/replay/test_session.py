@@ -268,3 +268,40 @@ def test_close_looks_come_back_to_the_one_who_asked(start: Start) -> None:
     session.inspect({"what": "table", "value": value, "slice": "[7]"}, seen.append)
     assert "no slice" in str(session.wait().problem)
     assert len(seen) == 1
+
+
+def test_what_was_refused_is_not_what_a_fresh_worker_begins_with(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "endless.txt").write_text(ENDLESS)
+    session = start(tmp_path / "endless.txt", inputs="made")
+    session.use_inputs(str(tmp_path / "nowhere.npz"))
+    assert session.wait().problem is not None
+    session.move("continue")
+    with pytest.raises(HloTuiError, match="busy"):
+        session.regrain("body")
+    with pytest.raises(HloTuiError, match="busy"):
+        session.use_inputs("ones")
+    session.interrupt()
+    session.wait()
+    assert (session.options.inputs, session.options.grain) == ("made", "unit")
+    session.regrain("body")
+    session.wait()
+    session.use_inputs("zeros")
+    session.wait()
+    assert (session.options.inputs, session.options.grain) == ("zeros", "body")
+    os.kill(worker_of(session), signal.SIGKILL)
+    until(lambda: session.state.status == "dead")
+    state = go(session, "next")
+    assert state.problem is None
+    assert state.start["inputs"] == "zeros"  # type: ignore[index]
+    assert state.start["grain"] == "body"  # type: ignore[index]
+
+
+def test_a_worker_that_is_gone_comes_back_in_the_grain_that_is_asked_for(start: Start) -> None:
+    session = start(program_file("scan"))
+    before = go(session, "continue", "continue")
+    os.kill(worker_of(session), signal.SIGKILL)
+    until(lambda: session.state.status == "dead")
+    session.regrain("body")
+    state = session.wait()
+    assert state.start["grain"] == "body"  # type: ignore[index]
+    assert shown(state) == shown(before)
