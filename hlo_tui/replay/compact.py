@@ -18,7 +18,7 @@ MARK = ".element."
 
 def is_compact(text: bytes) -> bool:
     """Whether any operand is written that way."""
-    return any(found[2] for found in _TOKEN.finditer(text))
+    return b"#" in text and any(found[2] for found in _TOKEN.finditer(text))
 
 
 def expand(text: bytes) -> bytes:

@@ -111,17 +111,17 @@ def _from_text(path: Path, document: loading.Document, room: Room, as_written: b
     # XLA reads its flags at its first use in a process: they have to be set before the parser runs.
     topology = Topology(header.replica_count, header.num_partitions)
     xla.set_flags(topology.devices)
-    order, elided, count = _listed(module)
+    text = document.source.read(0, document.source.size)
+    order, elided, count = _listed(module, text)
     # The parser makes elements for what the text leaves out.
     room.check_bytes(count, "constants that the text leaves out")
-    text = document.source.read(0, document.source.size)
     parsed = newer.parse(text, as_written)
     hidden: frozenset[tuple[str, str]] = frozenset()
     if parsed.text != text:
         as_parsed = Module(BytesSource(parsed.text, str(path)))
         as_parsed.scan()
         there = {(computation, name) for computation, names in order.items() for name in names}
-        order = _listed(as_parsed)[0]
+        order = _listed(as_parsed, parsed.text)[0]
         hidden = frozenset((c, name) for c, names in order.items() for name in names) - there
     target = Target(path, pb.HloModuleProto.FromString(parsed.module), topology, order, hidden=hidden)
     if parsed.left_out:
@@ -133,15 +133,22 @@ def _from_text(path: Path, document: loading.Document, room: Room, as_written: b
     return target
 
 
-def _listed(module: Module) -> tuple[dict[str, list[str]], list[tuple[str, str]], int]:
+_LEFT_OUT = b"{...}"
+
+
+def _listed(module: Module, text: bytes) -> tuple[dict[str, list[str]], list[tuple[str, str]], int]:
     """Names in order by computation, what constants are elided, and how many bytes those have."""
     order: dict[str, list[str]] = {}
     elided: list[tuple[str, str]] = []
     count = 0
-    assert module.outline is not None
-    for computation in module.outline.computations:
-        instructions = module.body(computation).instructions
-        order[computation.name] = [instruction.name for instruction in instructions]
+    outline = module.outline
+    assert outline is not None
+    for computation in outline.computations:
+        body = module.body(computation)
+        order[computation.name] = [name.decode("utf-8", "replace") for name in body.names() if name]
+        if text.find(_LEFT_OUT, outline.start(computation), outline.end(computation)) < 0:
+            continue
+        instructions = body.instructions
         empty = [instruction for instruction in instructions if instruction.elided]
         elided += [(computation.name, instruction.name) for instruction in empty]
         count += sum(instruction.shape.byte_size for instruction in empty)
