@@ -54,12 +54,17 @@ class Checks:
             return {"self_check": "skipped", "self_check_reason": f"the whole module cannot be run: {words}"}
         return _verdict("self_check", compare(outputs, whole))
 
+    def _given(self) -> str:
+        """What is not as the job had it, in words; empty where nothing is."""
+        if self._evaluator.changes.values:
+            return "values were changed by hand"
+        return self._evaluator.supplies.why_not_the_job()
+
     def _why_not(self, outputs: Any) -> str:
         evaluator = self._evaluator
-        if evaluator.changes.values:
-            return "values were changed by hand"
-        if evaluator.supplies.used:
-            return evaluator.supplies.why_not_the_job()
+        given = self._given()
+        if given:
+            return given
         why = evaluator.refused.get(Doing(Phase.CHECK, evaluator.program.entry.name).key())
         if why is not None:
             return f"the whole module is not run again: {why}"
@@ -90,9 +95,11 @@ class Checks:
 
     def _recorded(self, outputs: Any) -> Json:
         recorded = self._inputs.result
-        given = self._evaluator.changes.values or self._evaluator.supplies.used
-        if recorded is None or given or find_unknown(outputs) is not None:
+        if recorded is None:
             return {"recorded": "absent"}
+        why = self._given() or ("some values are unknown" if find_unknown(outputs) is not None else "")
+        if why:
+            return {"recorded": "skipped", "recorded_reason": why}
         outputs, recorded = _leaves_only(outputs), _leaves_only(recorded)
         found = compare(outputs, _spread(recorded, outputs))
         verdict = _verdict("recorded", found)

@@ -256,7 +256,8 @@ def _end_words(event: Json) -> list[str]:
         lines[-1] += f" ({event['self_check_reason']})"
     lines.append(f"  against the recorded result: {event['recorded']}")
     if "recorded_reason" in event:
-        lines[-1] += f", not bit for bit ({event['recorded_reason']})"
+        skipped = event["recorded"] == "skipped"
+        lines[-1] += f"{'' if skipped else ', not bit for bit'} ({event['recorded_reason']})"
     lines += [f"  supplied: {one['instruction']} ({one['value']})" for one in event["supplied"]]
     lines += [f"  unknown: {reason}" for reason in event["reasons"]]
     if event["reasons"]:

@@ -55,6 +55,8 @@ DEBUG = (
             help="Choose the partition whose values are shown; which of them differ."),
     Command("inputs", ("I",), "inputs", STOPS, can_hunt,
             help="Show the inputs; begin again on others, change, load and save them; supply what is unknown."),
+    Command("restart", (), "begin again", REPLAY, standing,
+            help="Go before the first instruction, on the same inputs; changed values and the history are forgotten."),
     Command("allow_memory", (), "allow more memory", REPLAY, always,
             help="Let a replay take more than half of the memory that is free."),
     Command("save_crash", (), "save the crash", REPLAY, when("crashed", "XLA has not ended the engine"),

@@ -289,6 +289,7 @@ class Desk:
             module=self.replayed,
             elsewhere=replays.state is not None and not replays.is_of(opened),
             tagged=len(self.marks.tagged - self.marks.disabled) if known else None,
+            off=len(self.marks.tagged & self.marks.disabled) if known else 0,
             stops=len(self.marks.stops),
             asked=self.asked,
             grain=replays.grain,

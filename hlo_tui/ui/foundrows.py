@@ -90,15 +90,21 @@ def _cause(found: Json, inputs: str) -> str:
     return f"{words}, and the inputs are real ({inputs}): the operation makes it"
 
 
-def change_rows(event: Json) -> Iterator[Row]:
+def changes_in(state: State) -> int:
+    """How many values are changed by hand where a replay stands; 0 where it stands at none."""
+    event = state.end if state.at == "end" else state.current.event if state.current is not None else None
+    return int((event or {}).get("changes") or 0)
+
+
+def change_rows(event: Json, subject: str = "this one is") -> Iterator[Row]:
     """Whether a value is another one because values were changed by hand, and what it was without that."""
     count = int(event.get("changes") or 0)
     if not count:
         return
     words = Span(f" {count_text(count, 'value')} changed by hand: ", "modified")
     if not event.get("changed"):
-        here = "is the same without them" if "changed" in event else "has not run yet"
-        yield row(words, Span(f"this one {here}", "muted"))
+        here = f"{subject} the same without them" if "changed" in event else "this one has not run yet"
+        yield row(words, Span(here, "muted"))
     elif event.get("before") is None:
         yield row(words, Span("the replay would not come here without them", "strong"))
     else:

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from hlo_tui.ui.base import BaseApp
 
 _FINITE = re.compile(r"\bfinite\b")
+# As it is shown at a stop, and as a condition has it: whichever way it lies.
+_ITERATION = re.compile(r"(?:i(?:teration)?\s*(?:==?)?\s*)?([0-9]{1,18})")
 
 
 @does("hunt")
 def _hunt(app: BaseApp) -> None:
     opened = app.desk.opened
     spec = app.desk.replays.stops.everywhere(opened.want) if opened is not None else None
-    hint = "enter runs; or first names to leave out here, such as mask|dropout; off: no more"
+    hint = "enter runs; or names to leave out here first, as mask|dropout; off: no more"
     app.ask("hunt", hint, spec.detail if spec is not None else "")
 
 
@@ -62,7 +64,7 @@ def _moment_back(app: BaseApp) -> None:
 def _ask(app: BaseApp, purpose: str, value: str) -> None:
     _, name = target(app)
     ahead = "next" if purpose == "moment" else "last"
-    hint = f"the {ahead} time %{name} is: finite, nan, max>1e4 ...; or an iteration: 7"
+    hint = f"{ahead} time %{name} is nan, finite, max>1e4 ...; or an iteration: 7"
     app.ask(purpose, hint, value)
 
 
@@ -81,11 +83,13 @@ def _go(app: BaseApp, text: str, backward: bool) -> None:
         return
     computation, name = target(app)
     state = app.desk.replays.state
-    if text.isdecimal():
-        condition = f"iteration=={text}"
+    iteration = _ITERATION.fullmatch(text)
+    if iteration:
+        number = int(iteration[1])
+        condition = f"iteration=={number}"
         now = _iteration(app)
         if now is not None:
-            backward = int(text) < now or (int(text) == now and backward)
+            backward = number < now or (number == now and backward)
         elif state is not None and state.at == "end":
             backward = True
     elif ":" in text or " if " in text:

@@ -147,6 +147,7 @@ class InputScreen(Panel):
         self._asked, self._unknown = False, None
         self.session.use_inputs(inputs, seed)
         self.owner.desk.replays.edited.clear()
+        self.notice = "begins again: q goes back to the code, c runs there"
 
     def _supply(self, about: Unknown, what: str) -> None:
         """Supply a value, in the place of what was supplied before for it; with nothing take it away."""

@@ -45,6 +45,7 @@ _OTHER_NAMES = {
     "continue": "replay run start begin",
     "next": "step over",
     "step": "step into",
+    "restart": "restart rerun reset beginning",
     "finish": "step out return",
     "to": "until cursor",
     "break": "breakpoint toggle",

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
 from textual.screen import ModalScreen
+from textual.strip import Strip
 from textual.widgets import Input
 
 from hlo_tui.ui import glyphs
@@ -18,6 +21,9 @@ from hlo_tui.ui.commands import COMMANDS, Command, Situation, shown_keys
 from hlo_tui.ui.paint import Paint
 from hlo_tui.ui.rows import Row, Span, row, wrap
 from hlo_tui.ui.rowsview import Build, RowsView
+
+# Cells that a hint behind what is typed takes at least.
+_HINT = 12
 
 
 class Popup(ModalScreen[Hashable]):
@@ -198,8 +204,20 @@ class Prompt(Input):
         super().__init__(value, placeholder=hint, select_on_focus=select)
         self.cursor_blink = False
         self.purpose = purpose
+        self._given = value
         self._lines = [*(line for line in past if line != value), value]
         self._at = len(self._lines) - 1
+
+    def render_line(self, y: int) -> Strip:
+        """The line; behind what is there already what else can be typed, until a letter is typed."""
+        strip = super().render_line(y)
+        used = cell_len(self.value) + 3
+        room = self.content_size.width - used
+        if not self.value or self.value != self._given or room < _HINT:
+            return strip
+        hint = set_cell_size(self.placeholder, room)
+        style = self.get_component_rich_style("input--placeholder")
+        return Strip.join([strip.crop(0, used), Strip([Segment(hint, style)]).apply_style(self.rich_style)])
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Pass on what is typed."""

@@ -12,7 +12,7 @@ from hlo_tui.ui.handlers import HANDLERS, answers, does
 from hlo_tui.ui.messages import Said
 from hlo_tui.ui.opened import Want
 from hlo_tui.ui.popups import Popup
-from hlo_tui.ui.replayrows import information
+from hlo_tui.ui.replayrows import information, off_words
 
 if TYPE_CHECKING:
     from hlo_tui.ui.base import BaseApp
@@ -68,6 +68,8 @@ def _nothing_to_stop_at(app: BaseApp) -> bool:
     app.shown.replay()
     if app.desk.lost_tags:
         app.say(f"{app.desk.lost_tags}; c again runs to the end")
+    elif desk.marks.tagged:
+        app.say(f"{off_words(len(desk.marks.tagged))}, L lists them; c again runs to the end")
     elif app.main.narrow and app.main.pane != "replay":
         app.say("nothing is tagged here: c again runs to the end, 4 says more")
     return True
@@ -146,6 +148,13 @@ def _body(app: BaseApp) -> None:
 @does("undo")
 def _undo(app: BaseApp) -> None:
     app.desk.replays.running.undo_changes()
+
+
+@does("restart")
+def _restart(app: BaseApp) -> None:
+    session = app.desk.replays.running
+    session.use_inputs(session.options.inputs, session.options.seed)
+    app.desk.replays.edited.clear()
 
 
 @does("inputs")

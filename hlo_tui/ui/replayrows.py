@@ -15,6 +15,7 @@ from hlo_tui.ui.foundrows import (
     AllowMemory,
     SaveCrash,
     change_rows,
+    changes_in,
     left_out_rows,
     of_partition,
     origin_rows,
@@ -59,6 +60,7 @@ class ReplayView:
         module: what is replayed.
         elsewhere: whether the code shows something else.
         tagged: how many tagged operations the open module has; None while that is not known.
+        off: how many more it has that are switched off.
         stops: how many stops the person has set in it.
         asked: whether the person wanted to begin although there is nothing to stop at.
         grain: in which it computes.
@@ -71,6 +73,7 @@ class ReplayView:
     module: str = ""
     elsewhere: bool = False
     tagged: int | None = None
+    off: int = 0
     stops: int = 0
     asked: bool = False
     grain: str = "unit"
@@ -164,19 +167,32 @@ def _before(view: ReplayView, width: int) -> Iterator[Row]:
             Span(f" {count} to stop at. ", "text"), Span("c", "key"), Span(" runs to the first.", "muted")
         )
         return
-    yield row(Span(" No operation of this module is tagged, so there is nothing to stop at.", "notice"))
+    if view.off:
+        yield row(
+            Span(f" {off_words(view.off)}: ", "notice"), Span("L", "key"), Span(" lists them, ", "muted"),
+            Span("b", "key"), Span(" there switches one on.", "muted"),
+        )  # fmt: skip
+    else:
+        yield row(Span(" No operation of this module is tagged, so there is nothing to stop at.", "notice"))
     yield row(
-        Span(" Put the cursor on an operation: ", "muted"), Span("b", "key"), Span(" sets a stop, ", "muted"),
-        Span("t", "key"), Span(" runs to it. ", "muted"), Span("n", "key"), Span(" and ", "muted"),
-        Span("s", "key"), Span(" step from the beginning. ", "muted"), Span("c", "key"),
-        Span(" again runs to the end." if view.asked else " runs to the end.", "muted"),
+        Span(" On an operation ", "muted"), Span("b", "key"), Span(" sets a stop, ", "muted"),
+        Span("t", "key"), Span(" runs to it; ", "muted"), Span("n", "key"), Span(" and ", "muted"),
+        Span("s", "key"), Span(" step from the beginning.", "muted"),
     )  # fmt: skip
     yield row(
-        Span(" To find the first NaN or infinity: ", "muted"), Span("!", "key"), Span(" and enter.", "muted")
-    )
+        Span(" "), Span("c", "key"), Span(f"{' again' if view.asked else ''} runs to the end. ", "muted"),
+        Span("To find the first NaN or infinity: ", "muted"), Span("!", "key"), Span(" and enter.", "muted"),
+    )  # fmt: skip
+    if view.off:
+        return
     yield from wrap(_TAG, width, "muted", " ")
     for line in _TAGGING:
         yield row(Span(f"   {line}", "source"))
+
+
+def off_words(count: int) -> str:
+    """That all tags of a module are switched off."""
+    return f"{count_text(count, 'tagged operation')} {'is' if count == 1 else 'are'} switched off"
 
 
 def _problem(problem: HloTuiError, width: int) -> Iterator[Row]:
@@ -232,7 +248,8 @@ def _inputs(state: State, view: ReplayView, room: int) -> tuple[Span, ...]:
     start = state.start
     if start is None:
         return ()
-    faithful = bool(start.get("faithful"))
+    changes = changes_in(state)
+    faithful = bool(start.get("faithful")) and not changes
     seed = (
         f", seed {start['seed']}" if start.get("inputs") == "made" and start.get("seed") is not None else ""
     )
@@ -270,13 +287,17 @@ def _end(end: Json, width: int) -> Iterator[Row]:
     unknown = end.get("unknown") or []
     checks = [
         ("stepped against whole", end.get("self_check")),
-        ("against the recorded run", end.get("recorded")),
+        ("against the recorded run", _recorded(end)),
     ]
     spans = [Span(" end", "strong")]
     for words, verdict in checks:
         role = {"match": "good", "differs": "bad"}.get(str(verdict), "muted")
         spans += [Span(f"   {words}: ", "muted"), Span(str(verdict), role)]
     yield row(*spans)
+    skipped = [key for key in ("self_check", "recorded") if end.get(key) == "skipped"]
+    for reason in dict.fromkeys(end.get(f"{key}_reason") for key in skipped):
+        yield from wrap(f"skipped: {visible(str(reason))}", width, "muted", " ")
+    yield from change_rows(end, "the outputs are")
     yield from left_out_rows(end, width)
     for key, words in (("self_check", "whole"), ("recorded", "recorded run")):
         if end.get(key) == "differs":
@@ -301,6 +322,10 @@ def _end(end: Json, width: int) -> Iterator[Row]:
         yield row(count, Span("; ", "muted"), Span("I", "key"), Span(" supplies one", "muted"))
         for reason in (end.get("reasons") or [])[:20]:
             yield from wrap(visible(str(reason)), width, "text", "   ")
+
+
+def _recorded(end: Json) -> str:
+    return "none" if end.get("recorded") == "absent" else str(end.get("recorded"))
 
 
 def _history(state: State) -> Iterator[Row]:
@@ -361,10 +386,12 @@ def information(state: State, view: ReplayView, width: int) -> list[Row]:
     devices = count_text(int(start.get("devices") or 1), "device")
     rows += wrap(visible(f"{versions}; {devices}; {view.grain} grain"), width, "text", " ")
     rows += [row(), row(Span("faithful to the job", "heading"))]
-    reasons = start.get("reasons") or []
-    rows += wrap(
-        "yes" if start.get("faithful") else "no", width, "good" if start.get("faithful") else "bad", " "
-    )
+    changes = changes_in(state)
+    faithful = start.get("faithful") and not changes
+    rows += wrap("yes" if faithful else "no", width, "good" if faithful else "bad", " ")
+    reasons = list(start.get("reasons") or [])
+    if changes:
+        reasons.append(f"{count_text(changes, 'value')} changed by hand; I, then u there undoes that")
     for reason in reasons:
         rows += wrap(visible(str(reason)), width, "text", " ")
     rows += [row(), row(Span("stops", "heading"))]

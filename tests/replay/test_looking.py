@@ -162,7 +162,8 @@ class TestChanges:
             state = state * np.float32(0.9) + np.sin(x)
             assert debugger.move("continue")["value"]["first"] == pytest.approx([float(state)], rel=1e-6)
         end = debugger.move("continue")
-        assert (end["self_check"], end["recorded"]) == ("skipped", "absent")
+        assert (end["self_check"], end["recorded"]) == ("skipped", "skipped")
+        assert end["recorded_reason"] == end["self_check_reason"] == "values were changed by hand"
         assert end["outputs"][0]["first"] == pytest.approx([float(state)], rel=1e-6)
 
     def test_what_came_before_is_not_changed(self, debug: Open) -> None:

@@ -90,6 +90,7 @@ class Driver:
             ":": "colon",
             "*": "asterisk",
             ",": "comma",
+            "=": "equals_sign",
         }
         await self.pilot.press(*(names.get(letter, letter) for letter in text))
 

@@ -82,6 +82,13 @@ async def test_moments_and_iterations_are_gone_to_from_either_side(dump):
         assert calls[-1] == ("until", "region_0.4/mul.3 if iteration==2", False, False)
         await app.press("right_parenthesis", "0", "enter")
         assert calls[-1] == ("until", "region_0.4/mul.3 if iteration==0", True, False)
+        for words in ("iteration 1", "iteration==1"):
+            await app.press("right_parenthesis")
+            await app.sees("nonfinite   next time %mul.3 is nan, finite, max>1e4 ...; or an iteration: 7")
+            await app.press("ctrl+u")
+            await app.type(words)
+            await app.press("enter")
+            assert calls[-1] == ("until", "region_0.4/mul.3 if iteration==1", False, False)
         await app.press("right_parenthesis", "ctrl+u")
         await app.type("op:nothing")
         await app.press("enter")

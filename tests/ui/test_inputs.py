@@ -34,7 +34,7 @@ async def test_others_are_chosen_made_loaded_and_saved(dump):
         await app.sees("normally distributed")
         calls = FakeSession.made[0].calls
         await app.press("down", "down", "down", "enter")
-        await app.sees("→ zeros")
+        await app.sees("→ zeros", "begins again: q goes back to the code, c runs there")
         assert calls[-2:] == [("inputs", "zeros", 0), ("inspect", {"what": "unknown"})]
         await app.press("s", "ctrl+u")
         await app.type("7")
@@ -138,3 +138,28 @@ async def test_what_an_infeed_waits_for_is_made_and_the_screen_says_so(tmp_path,
         await app.press("enter")
         await app.sees("1 value supplied; d takes one away", "%in  zeros")
         await app.misses("made for what waits")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_changed_value_is_said_wherever_the_replay_stands(size):
+    async with driving(DATA / "replay", size) as app:
+        await open_module(app, "blowup")
+        await app.press("2", "exclamation_mark", "enter")
+        await app.sees("begins here")
+        await app.press("v", "e")
+        await app.type("0")
+        await app.press("enter")
+        await app.sees("all its values: 0")
+        await app.press("q", "exclamation_mark", "ctrl+u")
+        await app.type("off")
+        await app.press("enter", "c")
+        await app.sees("replay at its end")
+        await app.press("4")
+        await app.sees(
+            "against the recorded run: skipped",
+            "skipped: values were changed by hand",
+            "1 value changed by hand: the outputs are the same without them",
+            "not faithful",
+        )
+        await app.press("i")
+        await app.sees("1 value changed by hand; I, then u there undoes that")

@@ -105,12 +105,39 @@ async def test_where_there_is_no_room_nothing_to_stop_at_is_said_too(dump):
         assert not FakeSession.made
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_tags_that_are_switched_off_are_not_said_to_be_none(dump, size):
+    async with driving(dump, size, make=FakeSession) as app:
+        await app.opened()
+        await app.press("L", "b")
+        await app.sees("tagged operations  off")
+        await app.press("q", "2", "c")
+        await app.sees("2 tagged operations are switched off, L lists them; c again runs to the end")
+        assert not FakeSession.made
+        await app.press("4")
+        await app.sees("2 tagged operations are switched off: L lists them, b there switches one on.")
+        await app.misses("No operation of this module is tagged")
+
+
+async def test_the_replay_begins_again_from_the_palette(dump):
+    async with driving(dump, (120, 40), make=FakeSession) as app:
+        await app.opened()
+        await app.press("2", "c", "c")
+        await app.sees("stop 2 of 2")
+        await app.press("ctrl+p")
+        await app.type("restart")
+        await app.sees("begin again", "changed values and the history are forgotten")
+        await app.press("enter")
+        await app.sees("before the first instruction")
+        assert FakeSession.made[0].calls[-1] == ("inputs", "auto", 0)
+
+
 async def test_the_end_says_what_was_checked_and_what_is_unknown(dump):
     async with driving(dump, (120, 40), make=FakeSession) as app:
         await app.opened()
         await app.press("c", "c", "c", "c")
         await app.sees(
-            "stepped against whole: match", "against the recorded run: absent", "output 0", "1 value unknown"
+            "stepped against whole: match", "against the recorded run: none", "output 0", "1 value unknown"
         )
         await app.sees("custom.1: a host callback")
         await app.press("c")
