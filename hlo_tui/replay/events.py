@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo_tui.replay.activestops import ActiveStops
 from hlo_tui.replay.fate import follow
-from hlo_tui.replay.finite import counts, counts_at
+from hlo_tui.replay.finite import counts, counts_at, given
 from hlo_tui.replay.flags import carriers, flags_of
 from hlo_tui.replay.frames import Frame
 from hlo_tui.replay.program import APPLIED, CONTROL_FLOW, trip_count
@@ -110,9 +110,9 @@ class Events:
         """What is known of a value in which a NaN or an infinity begins: its cause and what becomes of it.
 
         `begins` counts the elements that begin here, `out_of_infinity` says whether a NaN among them is made of one,
-        `operands` what those operands hold that are not finite, `outputs`
-        the elements of it that each output holds at the end; `masked_by` is the first instruction that has none of it
-        (see `fate.follow`).
+        `operands` what those operands hold that are not finite, `given` what it is made of (see `finite.given`),
+        `outputs` the elements of it that each output holds at the end; `masked_by` is the first instruction that has
+        none of it (see `fate.follow`).
         """
         frame, index = spot.frame, spot.index
         op = frame.computation.ops[index]
@@ -121,10 +121,11 @@ class Events:
         else:
             cause = "made inputs" if self._debugger.inputs.kind in ("made", "zeros") else "computed"
         fresh = stops.origins.fresh(frame, index)
-        given = {
-            frame.computation.ops[operand].name: counts(self._debugger.evaluator.value(frame, operand))
+        operands = {
+            frame.computation.ops[operand].name: self._debugger.evaluator.value(frame, operand)
             for operand in op.operands
         }
+        held = {name: counts(operand) for name, operand in operands.items()}
         fate = follow(self._debugger.evaluator, frame, index, fresh)
         reaches = bool(fate and fate.outputs) or self._reaches_output(spot, value)
         outputs = fate.outputs if fate is not None else ()
@@ -133,7 +134,8 @@ class Events:
             "reaches_output": reaches,
             "begins": counts_at(value, fresh),
             "out_of_infinity": stops.origins.out_of_infinity(frame, index, fresh),
-            "operands": [{"instruction": name, **held} for name, held in given.items() if any(held.values())],
+            "operands": [{"instruction": name, **of} for name, of in held.items() if any(of.values())],
+            "given": given(op, operands, fresh),
             "outputs": [{"output": number, "nan": nan, "inf": inf} for number, nan, inf in outputs],
             "masked_by": (fate.masked_by or None) if fate is not None else None,
         }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,12 @@ from hlo_tui.replay.flags import FINITE, Flags, flags_in, holds_floats
 from hlo_tui.replay.frames import Frame
 from hlo_tui.replay.grain import Grain
 from hlo_tui.replay.program import CONTROL_FLOW, Computation, Op
-from hlo_tui.replay.values import floats_of, leaves
+from hlo_tui.replay.values import floats_of, leaves, number, summarize
+
+Json = dict[str, Any]
+
+# How many operands are shown where a NaN or an infinity begins.
+MOST_GIVEN = 4
 
 # They only pass on what they are given, or have it written in the program.
 _PASSING = frozenset(
@@ -65,6 +72,24 @@ def counts_at(value: Any, masks: list[Any]) -> dict[str, int]:
         found["-inf"] += int(low.sum())
         found["inf"] += int((np.isinf(array) & mask & ~low).sum())
     return found
+
+
+def given(op: Op, operands: Mapping[str, Any], masks: list[Any]) -> Json:
+    """What a NaN or an infinity is made of, to see why: the first `MOST_GIVEN` operands, by name.
+
+    Each has its summary as `value`. Where elements are made of elements, `index` is the first one that begins, as
+    the masks (one for each array) say, and each operand of that shape has its `element` there.
+    """
+    mask = masks[0] if len(masks) == 1 and op.opcode in ELEMENTWISE else None
+    index = tuple(int(at) for at in np.argwhere(mask)[0]) if mask is not None and np.any(mask) else None
+    found = []
+    for name, value in islice(operands.items(), MOST_GIVEN):
+        one: Json = {"instruction": name, "value": summarize(value)}
+        parts = leaves(value)
+        if index is not None and len(parts) == 1 and np.shape(parts[0]) == np.asarray(mask).shape:
+            one["element"] = number(np.asarray(parts[0])[index])
+        found.append(one)
+    return {"index": None if index is None else list(index), "operands": found}
 
 
 class Origins:

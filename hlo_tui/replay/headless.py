@@ -12,7 +12,7 @@ from hlo_tui.errors import EngineError, HloTuiError
 from hlo_tui.hlo.visible import visible
 from hlo_tui.replay import wishwords
 from hlo_tui.replay.fulfilling import Fulfilling
-from hlo_tui.replay.originwords import begin_words, fate_words, operand_words
+from hlo_tui.replay.originwords import begin_words, fate_words, given_words, operand_words
 from hlo_tui.replay.reproducer import Crash, export
 from hlo_tui.replay.session import Options, Session, State, Stop
 from hlo_tui.replay.stopspec import INSIDE_FUSIONS, TAGS, StopSpec, left_out_words
@@ -233,6 +233,8 @@ def _stop_words(event: Json) -> list[str]:
         lines.append(f"  {begin_words(found) or 'it'} {where}; it {fate_words(found)}")
         if found["cause"] != "the inputs":
             lines.append(f"  {operand_words(found)}")
+            made_of = given_words(found)
+            lines += [f"  {made_of}"] if made_of else []
     return [*lines, *wishwords.lines(event), *_left_out(event)]
 
 

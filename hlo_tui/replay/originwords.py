@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from hlo_tui.replay.summarywords import number_words
 
 Json = Mapping[str, Any]
 _NAMED = 3
@@ -27,6 +29,22 @@ def operand_words(found: Json) -> str:
     came = "NaN" if with_nan else "infinity"
     here = f"{begin_words(found)} begins here at other elements" + (", out of infinities" if out_of else "")
     return f"{came} came in with {_named(with_nan or operands)}; {here}"
+
+
+def given_words(found: Json, text: Callable[[Any], str] = number_words) -> str:
+    """What it is made of, such as "at [2, 5] %x.1 is -4", with numbers as `text` writes them; empty where an older
+    engine does not say.
+    """
+    given = found.get("given") or {}
+    index, words = given.get("index"), []
+    for one in given.get("operands") or ():
+        value = one["value"]
+        if "element" in one or value.get("count") == 1:
+            number = one["element"] if "element" in one else value["first"][0]
+            words.append(f"%{one['instruction']} is {text(number)}")
+        elif value.get("count") and value.get("min") is not None:
+            words.append(f"%{one['instruction']} is from {text(value['min'])} to {text(value['max'])}")
+    return (f"at {index} " if index and words else "") + ", ".join(words)
 
 
 def _named(operands: list[Json]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo_tui.dump.words import count_text
 from hlo_tui.hlo.visible import visible
-from hlo_tui.replay.originwords import begin_words, fate_words, operand_words
+from hlo_tui.replay.originwords import begin_words, fate_words, given_words, operand_words
 from hlo_tui.replay.stopspec import left_out_words
 from hlo_tui.ui.glyphs import BAD
 from hlo_tui.ui.rows import Row, Span, row, width_of, wrap
@@ -60,6 +60,8 @@ def origin_rows(event: Json, inputs: str, width: int) -> Iterator[Row]:
         yield Row((head,), right)
         yield from wrap(said.text, width, said.role, "   ")
     yield from wrap(visible(_cause(found, inputs)), width, "text", "   ")
+    if words := given_words(found, number):
+        yield from wrap(visible(words), width, "result", "   ")
 
 
 def left_out_rows(event: Json, width: int) -> Iterator[Row]:

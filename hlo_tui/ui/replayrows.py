@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from hlo_tui.dump.words import count_text
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.visible import visible
+from hlo_tui.replay.originwords import given_words
 from hlo_tui.replay.session import State, Stop
 from hlo_tui.replay.stopspec import TAGS
 from hlo_tui.ui.foundrows import (
@@ -152,6 +153,8 @@ def value_row(state: State, partition: int = 0) -> Row:
     origin = origin_words(stop.event)
     if origin:
         spans.append(Span(f"{BAD} {origin}  ", "nan"))
+        if made_of := given_words(stop.event["nonfinite"], number):
+            spans.append(Span(f"{visible(made_of)}  ", "result"))
     if stop.event.get("supplied"):
         spans.append(Span("not computed  ", "notice"))
     return row(*spans, Span(f"%{visible(stop.instruction)}  ", "definition"), *summary_spans(summary))

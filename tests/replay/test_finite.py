@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from hlo_tui.replay.flags import Flags, flags_of
 from hlo_tui.replay.headless import Replay, words
-from hlo_tui.replay.originwords import fate_words, operand_words
+from hlo_tui.replay.originwords import fate_words, given_words, operand_words
 from hlo_tui.replay.state import Options
 from hlo_tui.replay.stopspec import parse_spec
 from tests.corpus import corpus_dir
@@ -243,3 +245,37 @@ def test_what_becomes_of_it_is_said() -> None:
     assert fate_words(reached) == "reaches output 1 (3 NaN of it there at the end)"
     assert "%select.1 has none" in fate_words({"reaches_output": False, "masked_by": "select.1"})
     assert "no output depends on it" in fate_words({"reaches_output": False})
+
+
+MADE_OF = """HloModule made_of
+
+ENTRY e {
+  x = f32[2,3] parameter(0)
+  y = f32[2,3] parameter(1)
+  quotient = f32[2,3] divide(x, y)
+  big = f32[3,2] parameter(2)
+  product = f32[2,2] dot(x, big), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  least = f32[] parameter(3)
+  root = f32[] sqrt(least)
+  ROOT out = (f32[2,3], f32[2,2], f32[]) tuple(quotient, product, root)
+}
+"""
+
+
+def test_what_it_is_made_of_is_shown(debug: Open, tmp_path: Path) -> None:
+    """0 / 0 at one place; 3e38 * 2 summed; the root of -4."""
+    x = np.array([[1, 2, 3], [4, 0, 2]], np.float32)
+    y = np.array([[1, 2, 3], [4, 0, -6]], np.float32)
+    big = np.full((3, 2), 3e38, np.float32)
+    (tmp_path / "made_of.txt").write_text(MADE_OF)
+    np.savez(tmp_path / "in.npz", x=x, y=y, big=big, least=np.float32(-4))
+    debugger = debug(tmp_path / "made_of.txt", inputs=str(tmp_path / "in.npz"), stops=("first:nonfinite",))
+    *stops, _ = forward(debugger)
+    assert {stop["instruction"]: given_words(stop["nonfinite"]) for stop in stops} == {
+        "quotient": "at [1, 1] %x is 0, %y is 0",
+        "product": "%x is from 0 to 4, %big is from 3e+38 to 3e+38",
+        "root": "%least is -4",
+    }
+    said = {stop["instruction"]: words({**stop, "n": 1}).splitlines() for stop in stops}
+    assert "  at [1, 1] %x is 0, %y is 0" in said["quotient"]
+    assert given_words({}) == ""

@@ -214,13 +214,17 @@ def test_a_nan_says_its_cause_and_what_becomes_of_it(cause, inputs, reaches, wor
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("masked", "it is masked: %"), ("reaching", "it reaches output 0 (1 NaN")]
+    ("name", "words"),
+    [
+        ("masked", ("it is masked: %", "at [1] %x.1 is −1")),
+        ("reaching", ("it reaches output 0 (1 NaN", "at [2] %mul.2 is 200")),
+    ],
 )
 async def test_the_real_engine_tells_a_masked_nan_from_one_that_reaches_an_output(name, words):
     async with driving(DATA / "replay", (160, 50)) as app:
         await open_module(app, name)
         await app.press("2", "exclamation_mark", "enter")
-        await app.sees("begins here", words, "programs.py:")
+        await app.sees("begins here", *words, "programs.py:")
         assert app.app.desk.marks.standing == app.app.main.code.line
 
 
