@@ -14,7 +14,7 @@ from hlo_tui.replay.limits import Room, estimate
 from hlo_tui.replay.lowering import Cannot
 from hlo_tui.replay.program import DRAWN
 from hlo_tui.replay.slices import Slice, SliceModule, value_shape
-from hlo_tui.replay.values import Difference, compare, find_unknown
+from hlo_tui.replay.values import Difference, compare, find_unknown, number
 from hlo_tui.replay.xla import Replicated
 
 Json = dict[str, Any]
@@ -118,8 +118,8 @@ class Checks:
 def _verdict(name: str, found: Difference) -> Json:
     return {
         name: "match" if found.within else "differs",
-        f"{name}_max_abs": found.max_abs,
-        f"{name}_max_rel": found.max_rel,
+        f"{name}_max_abs": number(found.max_abs),
+        f"{name}_max_rel": number(found.max_rel),
         f"{name}_exact": found.exact,
     }
 

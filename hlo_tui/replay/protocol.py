@@ -5,6 +5,7 @@ read.
 from __future__ import annotations
 
 import json
+import math
 import struct
 from typing import IO, Any
 
@@ -17,17 +18,30 @@ class Closed(Exception):
 
 
 def send(stream: IO[bytes], message: dict[str, Any]) -> None:
-    """Write one message.
+    """Write one message; a number that JSON has no form for goes as its name ("nan", "inf", "-inf").
 
     Raises:
         Closed: the other side does not listen any more.
     """
-    data = json.dumps(message, allow_nan=False).encode()
+    try:
+        text = json.dumps(message, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_named(message), allow_nan=False)
+    data = text.encode()
     try:
         stream.write(_LENGTH.pack(len(data)) + data)
         stream.flush()
     except (OSError, ValueError) as error:
         raise Closed(str(error)) from error
+
+
+def _named(part: Any) -> Any:
+    """The same with names in the place of the numbers that are not finite."""
+    if isinstance(part, dict):
+        return {key: _named(value) for key, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [_named(value) for value in part]
+    return str(part) if isinstance(part, float) and not math.isfinite(part) else part
 
 
 def receive(stream: IO[bytes]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hlo_tui.replay.grain import Grain
 from hlo_tui.replay.headless import words
 from hlo_tui.replay.inputs import Inputs
 from hlo_tui.replay.opening import open_target
+from hlo_tui.replay.protocol import receive, send
 from hlo_tui.replay.slices import SliceCache
 
 CHOLESKY = """\
@@ -59,3 +61,19 @@ def test_nothing_is_said_of_lapack_where_it_is_not_the_reason(
     found = end(backend, cache, tmp_path / "n.txt", NEGATED, MATRIX)
     assert found["recorded"] == "differs"
     assert "recorded_reason" not in found
+
+
+def test_where_one_side_is_zero_the_relative_error_is_said_to_be_infinite(
+    backend: xla.Backend, cache: SliceCache, tmp_path: Path
+) -> None:
+    found = end(backend, cache, tmp_path / "z.txt", NEGATED, np.zeros((2, 2), np.float32))
+    assert (found["recorded"], found["recorded_max_abs"], found["recorded_max_rel"]) == ("differs", 4.0, "inf")
+    written = io.BytesIO()
+    send(written, {"result": found})
+
+
+def test_no_number_ends_the_worker() -> None:
+    written = io.BytesIO()
+    send(written, {"a": [1.5, {"b": float("nan"), "c": (float("-inf"), float("inf"), None, "x")}]})
+    written.seek(0)
+    assert receive(written) == {"a": [1.5, {"b": "nan", "c": ["-inf", "inf", None, "x"]}]}
