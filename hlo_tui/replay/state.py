@@ -127,6 +127,12 @@ class State:
             return self.current.summary
         return dict(self.values).get((computation, instruction))
 
+    def given_for(self, computation: str, instruction: str) -> Json | None:
+        """What is given for an instruction that is not computed; see `Supplies.listed`."""
+        given = (self.start or {}).get("supplied") or ()
+        place = (computation, instruction)
+        return next((one for one in given if (one["computation"], one["instruction"]) == place), None)
+
 
 def stop_of(event: Json) -> Stop:
     """A worker's event of a stop or a logged value."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hlo_tui.hlo.visible import visible
-from hlo_tui.ui.foundrows import partition_words
+from hlo_tui.ui.foundrows import partition_words, supplied_rows
 from hlo_tui.ui.glyphs import BARS, MORE
 from hlo_tui.ui.rows import Row, Span, row, wrap
 from hlo_tui.ui.valuerows import Json, number, spark, summary_spans
@@ -33,6 +33,7 @@ class Closely:
         devices: how many of them there are.
         limits: what is in range, for the elements that are to be marked.
         problem: why there is no value.
+        given: what is given for it, where the replay does not compute it.
         summary: of the whole value; None while it is being computed.
         overview: tables and maps of an array; None while they are being made.
         compared: how it differs from another moment's.
@@ -52,6 +53,7 @@ class Closely:
     devices: int = 1
     limits: tuple[float, float] | None = None
     problem: str = ""
+    given: Json | None = None
     summary: Json | None = None
     overview: Json | None = None
     compared: Json | None = None
@@ -123,6 +125,7 @@ def build(look: Closely, width: int) -> list[Row]:
         return [*rows, row(Span(" being computed", "busy"))]
     shown = (look.overview or {}).get("summary") or part
     rows.append(row(" ", *summary_spans(shown)))
+    rows += supplied_rows({"supplied": look.given})
     rows += _partitions(look, part)
     if "unknown" in part:
         return rows + wrap(str(part["unknown"]), width, "missing", " ")

@@ -27,7 +27,9 @@ class Jump:
     place: int
 
 
-def build(found: Inspection, value: Json | None, valued: bool, width: int) -> list[Row]:
+def build(
+    found: Inspection, value: Json | None, valued: bool, width: int, given: Json | None = None
+) -> list[Row]:
     """All rows for a line.
 
     Args:
@@ -35,12 +37,17 @@ def build(found: Inspection, value: Json | None, valued: bool, width: int) -> li
         value: the summary of its value.
         valued: whether there is one to show.
         width: columns.
+        given: what is given for it, where the replay does not compute it.
     """
     if found.kind == "page":
         from hlo_tui.ui import pagerows
 
         return pagerows.build(found, width)
-    rows = [*_head(found, width), *(_value(value, width) if valued else ())]
+    rows = list(_head(found, width))
+    if given is not None:
+        words = f"not computed but given: {visible(str(given['value']))}; I supplies another"
+        rows += [row(), *wrap(words, width, "notice", " ")]
+    rows += _value(value, width) if valued else ()
     for title, refs in (("operands", found.operands), ("used by", found.users)):
         if refs or (title == "used by" and found.instruction is not None):
             rows += _refs(title, refs, found, len(rows))

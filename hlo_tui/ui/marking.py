@@ -10,7 +10,7 @@ from hlo_tui.hlo.tags import stops
 from hlo_tui.replay.meaning import Meaning
 from hlo_tui.replay.session import State, Stop
 from hlo_tui.replay.stopspec import StopSpec
-from hlo_tui.ui.glyphs import BAD
+from hlo_tui.ui.glyphs import BAD, GIVEN
 from hlo_tui.ui.inspection import line_of
 from hlo_tui.ui.marks import Marks, Tagged, value_sign
 from hlo_tui.ui.opened import Opened
@@ -52,7 +52,12 @@ def find_marks(opened: Opened, specs: tuple[StopSpec, ...], state: State | None)
         frames, ran = _path(module, state.current)
     elif state.at == "end":
         ran = _all_of_entry(module)
-    return Marks(tag_lines, disabled, stop_lines, standing, frames, ran, _values(module, state))
+    values = _values(module, state)
+    for one in (state.start or {}).get("supplied") or ():
+        line = line_of(module, str(one["computation"]), str(one["instruction"]))
+        if line is not None and (line == standing or any(first <= line <= last for first, last in ran)):
+            values.setdefault(line, GIVEN)
+    return Marks(tag_lines, disabled, stop_lines, standing, frames, ran, values)
 
 
 def _path(module: Module, stop: Stop) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:

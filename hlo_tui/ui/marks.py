@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, object]
 
+_ROLES = {glyphs.BAD: "nan", glyphs.GIVEN: "modified"}
+
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
@@ -34,7 +36,7 @@ class Marks:
         standing: where the replay stands, None where it stands nowhere in this text.
         frames: the calls on the way there, outermost first.
         ran: first and last lines of what has been run on the way there.
-        values: a sign for lines whose value is bad or not known.
+        values: a sign for lines whose value is bad, not known, or not computed but given.
     """
 
     tagged: frozenset[int] = frozenset()
@@ -64,7 +66,7 @@ class Marks:
         """The sign of what the replay knows of a line."""
         sign = self.values.get(line, "")
         if sign:
-            return sign, "nan" if sign == glyphs.BAD else "missing"
+            return sign, _ROLES.get(sign, "missing")
         if any(first <= line <= last for first, last in self.ran):
             return glyphs.RAN, "ran"
         return " ", "text"

@@ -148,6 +148,7 @@ _SIGNS = (
     (glyphs.STOP, "stop", "you set a stop here"),
     (glyphs.DISABLED, "disabled", "a stop that is switched off"),
     (glyphs.STANDING, "standing", "the replay stands here"),
+    (glyphs.GIVEN, "modified", "a value that is not computed but given, or made: I shows with what"),
     (glyphs.RAN, "ran", "was run on the way here; of a module: ran to its end, all that was seen is finite"),
     (
         glyphs.BAD,

@@ -393,6 +393,8 @@ def information(state: State, view: ReplayView, width: int) -> list[Row]:
     faithful = start.get("faithful") and not changes
     rows += wrap("yes" if faithful else "no", width, "good" if faithful else "bad", " ")
     reasons = list(start.get("reasons") or [])
+    if start.get("supplied"):
+        reasons.append("here I, then enter on one, gives it another value")
     if changes:
         reasons.append(f"{count_text(changes, 'value')} changed by hand; I, then u there undoes that")
     for reason in reasons:

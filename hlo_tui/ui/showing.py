@@ -64,14 +64,14 @@ class Showing:
         from hlo_tui.ui import inforows
 
         state = desk.replays.state if desk.replays.is_of(desk.opened) else None
-        value, valued = None, False
+        value, valued, given = None, False, None
         if state is not None and found.instruction is not None:
             key = (found.instruction.computation, found.instruction.name)
             valued = (
                 state.current is not None and (state.current.computation, state.current.instruction) == key
             )
-            value = state.value_of(*key)
-        rows = inforows.build(found, value, valued or value is not None, width)
+            value, given = state.value_of(*key), state.given_for(*key)
+        rows = inforows.build(found, value, valued or value is not None, width, given)
         return [*rows, *self._legend(width)]
 
     def _legend(self, width: int) -> Sequence[Row]:

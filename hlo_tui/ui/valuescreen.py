@@ -56,9 +56,11 @@ class ValueScreen(Panel):
         summary = state.value_of(self.look.computation, self.look.instruction)
         replays = self.owner.desk.replays
         partition = replays.partition if replays.devices > 1 else None
+        given = state.given_for(self.look.computation, self.look.instruction)
         self.look = replace(
-            self.look, where=_where(state), summary=summary, partition=partition, devices=replays.devices
-        )
+            self.look, where=_where(state), summary=summary, partition=partition, devices=replays.devices,
+            given=given,
+        )  # fmt: skip
         if summary is None:
             replays.running.look(self.look.computation, self.look.instruction)
         else:

@@ -117,8 +117,16 @@ async def test_what_an_infeed_waits_for_is_made_and_the_screen_says_so(tmp_path,
     async with driving(dump, size) as app:
         await open_module(app, "fed")
         await app.press("c")
-        await app.sees("stop 1", "not computed")
-        await app.press("4")
+        await app.sees("stop 1", "not computed", "6  ~")
+        await app.press("2", "up")
+        await app.until(lambda: app.app.desk.inspection.title == "in", "the infeed")
+        await app.press("3")
+        await app.sees("not computed but given: made: the", "I supplies another")
+        await app.press("v")
+        await app.sees(
+            "%in  stop 1", "not computed but given: %in (made: the stand-in of an infeed); I supplies"
+        )
+        await app.press("q", "4")
         await app.sees("not computed but given: %in (made: the stand-in of an infeed); I supplies")
         await app.press("c")
         await app.sees("replay at its end")
@@ -126,7 +134,9 @@ async def test_what_an_infeed_waits_for_is_made_and_the_screen_says_so(tmp_path,
         await app.sees("1 value not computed but given: %in (made: the stand-in of an infeed)")
         await app.press("i")
         await app.sees(
-            "what comes from outside is made: in waited for it", "in=FILE.npy gives it another value"
+            "what comes from outside is made: in waited for it",
+            "in=FILE.npy gives it another value",
+            "here I, then enter on one, gives it another value",
         )
         await app.press("q", "I")
         await app.sees("1 value made for what waits for the host or a sender; enter supplies one")
