@@ -17,7 +17,9 @@ def replay(parsed: argparse.Namespace) -> int:
     if parsed.module is not None:
         from hlo_tui.dump import choosing, listing
 
-        path = choosing.first_file(listing.load(parsed.path), parsed.module)
+        dump = listing.load(parsed.path)
+        path = choosing.first_file(dump, parsed.module)
+        _say_which(choosing.of_same_name(dump, parsed.module))
     options, wishes = arguments.options(parsed, path), _wishes(parsed)
     if parsed.compare_grains:
         if wishes.settings or wishes.wishes:
@@ -27,6 +29,11 @@ def replay(parsed: argparse.Namespace) -> int:
             )
         return _compare_grains(options, parsed.json)
     return run_headless(options, parsed.stops, parsed.json, parsed.save_crash, wishes)
+
+
+def _say_which(words: str) -> None:
+    if words:
+        say(f"hlo-tui: {words}")
 
 
 def _wishes(parsed: argparse.Namespace) -> Any:
@@ -79,7 +86,9 @@ def executions(parsed: argparse.Namespace) -> int:
     from hlo_tui.replay.state import Options
     from hlo_tui.replay.stopspec import TAGS, parse_spec
 
-    snapshots = choosing.snapshots(listing.load(parsed.path), parsed.module)
+    dump = listing.load(parsed.path)
+    snapshots = choosing.snapshots(dump, parsed.module)
+    _say_which(choosing.of_same_name(dump, parsed.module))
     specs = tuple(parse_spec(text) for text in parsed.stops) if parsed.stops else (TAGS,)
     options = Options(snapshots[0], inputs=str(snapshots[0]))
     scan = executions.Executions(options, lambda _: None, specs)

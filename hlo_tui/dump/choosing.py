@@ -31,6 +31,22 @@ def find_module(listing: Listing, wanted: str) -> Module:
     return max(found, key=lambda module: (len(module.executions) > 0, len(module.stages), module.mtime_ns))
 
 
+def of_same_name(listing: Listing, wanted: str) -> str:
+    """Which of several modules of one name `find_module` finds, in words; empty where there is one alone, or numbers
+    are not known.
+
+    Raises:
+        HloTuiError: there is none.
+    """
+    named = [module for module in listing.catalog.modules if module.name == wanted]
+    chosen = find_module(listing, wanted)
+    if len(named) < 2 or chosen.id is None:
+        return ""
+    numbers = [f"#{one.id}" for one in named if one is not chosen and one.id is not None]
+    others = ", ".join(reversed(numbers[-_NAMED:])) + (", ..." if len(numbers) > _NAMED else "")
+    return f"{len(named):,} modules are called {visible(wanted)}: this is #{chosen.id}; also {others}"
+
+
 def _there(listing: Listing, wanted: str) -> str:
     """Which modules there are: those of names like this one first, the person's own before helpers."""
     groups, small = arrange(listing.catalog.modules)
