@@ -40,7 +40,10 @@ def find_marks(opened: Opened, specs: tuple[StopSpec, ...], state: State | None)
     disabled = (tag_lines - on if not tags_on else tag_lines & off) | (frozenset(off) - on)
     if state is not None:
         places = ((str(stop["computation"]), str(stop["instruction"])) for stop in state.stops)
-        on |= {line for place in places if (line := line_of(module, *place)) is not None}
+        found = {line for place in places if (line := line_of(module, *place)) is not None}
+        if found and state.specs == specs and any(spec.kind == "tags" and spec.ends for spec in specs):
+            disabled |= tag_lines - found
+        on |= found
     stop_lines = frozenset(on) - tag_lines
     if state is None:
         return Marks(tag_lines, disabled, stop_lines)

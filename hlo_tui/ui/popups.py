@@ -146,7 +146,11 @@ _WALKING = (
 _SIGNS = (
     (glyphs.TAGGED, "tagged", "the program asks for a stop here; of a module: how many"),
     (glyphs.STOP, "stop", "you set a stop here"),
-    (glyphs.DISABLED, "disabled", "a stop that is switched off"),
+    (
+        glyphs.DISABLED,
+        "disabled",
+        "a stop that is switched off, or inside a block of which only the ends are one",
+    ),
     (glyphs.STANDING, "standing", "the replay stands here"),
     (glyphs.GIVEN, "modified", "a value that is not computed but given, or made: I shows with what"),
     (glyphs.RAN, "ran", "was run on the way here; of a module: ran to its end, all that was seen is finite"),

@@ -144,6 +144,8 @@ def status(state: State, now: float) -> str:
 def value_row(state: State, partition: int = 0) -> Row:
     """Where a replay stands and the value there, for a screen without room for more."""
     stop = state.current
+    if stop is None and state.at == "end" and state.end is not None:
+        return _end_row(state.end)
     if stop is None:
         return row(Span(f" {status(state, state.since)}", "muted"))
     iteration = iteration_text(stop.event)
@@ -158,6 +160,24 @@ def value_row(state: State, partition: int = 0) -> Row:
     if stop.event.get("supplied"):
         spans.append(Span("not computed  ", "notice"))
     return row(*spans, Span(f"%{visible(stop.instruction)}  ", "definition"), *summary_spans(summary))
+
+
+def _end_row(end: Json) -> Row:
+    """What came out, in one row."""
+    spans = [Span(" end  ", "strong")]
+    if end.get("changes"):
+        spans.append(Span("changed by hand  ", "modified"))
+    for key, words in (("recorded", "recorded run"), ("self_check", "whole")):
+        if end.get(key) == "differs":
+            spans.append(Span(f"differs from the {words}  ", "bad"))
+    if end.get("recorded") == "match":
+        spans.append(Span("as recorded  ", "good"))
+    outputs = end.get("outputs") or []
+    if len(outputs) > 1:
+        spans.append(Span(f"{len(outputs)} outputs; 4 shows all  ", "muted"))
+    if outputs:
+        spans += [Span("output 0  ", "muted"), *summary_spans(outputs[0])]
+    return row(*spans)
 
 
 def _before(view: ReplayView, width: int) -> Iterator[Row]:

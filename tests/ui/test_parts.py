@@ -23,13 +23,14 @@ from hlo_tui.ui.marking import find_marks, find_tagged
 from hlo_tui.ui.marks import Marks, health, value_sign
 from hlo_tui.ui.opened import Opened, Want
 from hlo_tui.ui.paint import Paint, textual_theme
+from hlo_tui.ui.replayrows import value_row
 from hlo_tui.ui.rows import Span
 from hlo_tui.ui.themewatch import ThemeWatch
 from hlo_tui.ui.trail import Spot, Trail
 from hlo_tui.ui.treerows import Place
 from hlo_tui.ui.wantedstops import WantedStops
 from tests.ui import dumps
-from tests.ui.fakes import STOPS
+from tests.ui.fakes import END, STOPS
 
 MULTIPLY, ADD = ("region_0.4", "mul.3"), ("main.88", "add.7")
 
@@ -161,6 +162,32 @@ def test_switched_off_tags_and_own_stops_have_their_signs():
     assert marks.stop_sign(line_with("%dot.9 ="))[0] == "◆"
     assert marks.stop_sign(line_with("%tanh.2 ="))[0] == "○"
     assert Marks().stop_sign(3)[0] == " "
+
+
+def test_inside_a_block_of_which_the_ends_are_stops_no_stop_is_shown():
+    specs = (replace(TAGS, ends=True),)
+    first = {"computation": "region_0.4", "instruction": "mul.3"}
+    state = State(status="standing", at="begin", specs=specs, stops=(first,))
+    marks = find_marks(opened(specs), specs, state)
+    assert (marks.stop_sign(line_with("%mul.3 ="))[0], marks.stop_sign(line_with("%add.7 ="))[0]) == (
+        "●",
+        "○",
+    )
+    # What the stops before meant says nothing of these.
+    marks = find_marks(opened(specs), specs, replace(state, specs=(TAGS,)))
+    assert marks.stop_sign(line_with("%add.7 ="))[0] == "●"
+
+
+def test_the_end_is_said_in_one_row():
+    def text(end):
+        return "".join(span.text for span in value_row(State(at="end", end=end)).spans)
+
+    assert text(END).startswith(" end  output 0  f32[4,8]  min −1.5  max 41.2")
+    two = {**END, "outputs": END["outputs"] * 2, "recorded": "differs", "changes": 1}
+    assert text(two).startswith(
+        " end  changed by hand  differs from the recorded run  2 outputs; 4 shows all  output 0"
+    )
+    assert text({**END, "recorded": "match", "outputs": []}) == " end  as recorded  "
 
 
 def test_signs_of_values():
