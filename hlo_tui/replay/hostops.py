@@ -15,7 +15,7 @@ import numpy as np
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import arrays
 from hlo_tui.replay.program import Op
-from hlo_tui.replay.updated import updated
+from hlo_tui.replay.updated import Updated, updated
 
 Array = arrays.Array
 Function = Callable[..., Array]
@@ -185,7 +185,12 @@ def _dynamic_slice(op: Op, shapes: Sequence[pb.ShapeProto]) -> Function | None:
     sizes, within = list(op.proto.dynamic_slice_sizes), list(shapes[0].dimensions)
     if len(shapes) != len(within) + 1:
         return None
-    return lambda x, *at: arrays.owned(x[_starts(at, sizes, within)])
+
+    def part(x: Any, *at: Any) -> Array:
+        source = x if isinstance(x, Updated) else np.asarray(x)
+        return arrays.owned(source[_starts([np.asarray(one) for one in at], sizes, within)])
+
+    return part
 
 
 def _dynamic_update_slice(_op: Op, shapes: Sequence[pb.ShapeProto]) -> Function | None:
@@ -219,4 +224,4 @@ _MAKERS: dict[str, Callable[[Op, Sequence[pb.ShapeProto]], Function | None]] = {
 # Opcodes that are done here, but for a few element types.
 HOSTED = frozenset(_MAKERS)
 
-AS_THEY_ARE = frozenset({"copy", "dynamic-update-slice"})
+AS_THEY_ARE = frozenset({"copy", "dynamic-slice", "dynamic-update-slice"})

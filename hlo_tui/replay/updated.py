@@ -22,6 +22,8 @@ _SMALL = 32 << 10
 _NODE = 512
 # A block of more than this share of the array saves little.
 _SHARE = 4
+# So many blocks are looked through for what is read of an array; a loop reads mostly what it wrote lately.
+_LOOKED_THROUGH = 64
 
 
 class Updated:
@@ -93,6 +95,29 @@ class Updated:
             Updated.allocated += whole.nbytes
             self._base = self._part = None
         return self._whole
+
+    def __getitem__(self, place: Place) -> Array:
+        """A part of it: of the block that has all of it, or of what is below the blocks that have none of it."""
+        source: Any = self
+        for _ in range(_LOOKED_THROUGH):
+            if not isinstance(source, Updated) or source._part is None:
+                break
+            if all(
+                b.start <= p.start and p.stop <= b.stop for b, p in zip(source._place, place, strict=True)
+            ):
+                within = zip(source._place, place, strict=True)
+                found: Array = source._part[
+                    tuple(slice(p.start - b.start, p.stop - b.start) for b, p in within)
+                ]
+                return found
+            if all(b.start < p.stop and p.start < b.stop for b, p in zip(source._place, place, strict=True)):
+                break
+            source = source._base
+        if isinstance(source, Updated):
+            # Written out where it is asked for: who asks again finds it there.
+            source = self.written()
+        read: Array = np.asarray(source)[place]
+        return read
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         whole = self.written()

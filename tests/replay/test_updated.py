@@ -56,6 +56,36 @@ def test_a_chain_of_blocks_is_what_numpy_makes_of_it(
     assert np.array_equal(begun[7, 3, 5], np.float32(first), equal_nan=True)
 
 
+@given(blocks(), blocks(), st.integers(0, 12))
+def test_a_part_is_read_of_the_blocks_that_have_it(
+    chain: list[tuple[np.ndarray, tuple[slice, ...]]],
+    reads: list[tuple[np.ndarray, tuple[slice, ...]]],
+    written: int,
+) -> None:
+    value = expected = np.arange(np.prod(SHAPE), dtype=np.float32).reshape(SHAPE)
+    for number, (part, place) in enumerate(chain):
+        value, expected = updated(value, part, place), expected.copy()
+        expected[place] = part
+        if number == written:
+            np.asarray(value)
+    for _, place in reads:
+        assert np.array_equal(value[place], expected[place], equal_nan=True)
+    assert np.array_equal(np.asarray(value), expected, equal_nan=True)
+
+
+def test_a_loop_that_reads_what_it_wrote_lately_writes_nothing_out() -> None:
+    value = np.zeros(SHAPE, np.float32)
+    for number in range(1, 9):
+        part = np.full((1, 9, 32), number, np.float32)
+        value = updated(value, part, (slice(number, number + 1), slice(0, 9), slice(0, 32)))
+        for row in (number, max(0, number - 3), 30):
+            read = value[slice(row, row + 1), slice(0, 9), slice(0, 32)]
+            assert np.array_equal(read, np.full((1, 9, 32), row if row < 30 else 0))
+    assert value.part is not None
+    assert np.array_equal(value[slice(4, 6), slice(0, 9), slice(0, 1)][:, 0, 0], [4, 5])
+    assert value.part is None
+
+
 def test_nothing_is_written_out_to_be_looked_at_for_nans() -> None:
     value = np.zeros(SHAPE, np.float32)
     value[0, 0, 0] = np.nan
