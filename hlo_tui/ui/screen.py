@@ -8,6 +8,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
 
@@ -83,6 +84,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         """The panes, from the top left to the bottom right."""
+        # Before anything is drawn: the first frame is laid out as those that follow.
+        self._fit(self.app.size)
         yield self.header
         with Horizontal(id="body"):
             with Vertical(id="modules"):
@@ -116,17 +119,19 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def on_resize(self, event: events.Resize) -> None:
         """Lay the panes out for the width there is."""
-        width, height = event.size
-        self.narrow = width < WIDE
-        for name, on in (
-            ("-narrow", self.narrow),
-            ("-roomy", width >= _ROOMY),
-            ("-huge", width >= _HUGE),
-            ("-tall", height >= _TALL),
-        ):
-            self.set_class(on, name)
+        self._fit(event.size)
         self.titles()
         self.post_message(self.PaneChanged())
+
+    def _fit(self, size: Size) -> None:
+        self.narrow = size.width < WIDE
+        for name, on in (
+            ("-narrow", self.narrow),
+            ("-roomy", size.width >= _ROOMY),
+            ("-huge", size.width >= _HUGE),
+            ("-tall", size.height >= _TALL),
+        ):
+            self.set_class(on, name)
 
     def go(self, pane: str) -> None:
         """Put the focus into a pane; show it where panes are shown one at a time."""

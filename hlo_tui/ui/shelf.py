@@ -15,6 +15,8 @@ from hlo_tui.hlo.header import parse_header
 from hlo_tui.hlo.ownership import is_own
 from hlo_tui.hlo.visible import visible
 
+# What is watched, in the header, where it is no directory and no log.
+ONE_FILE = "one file"
 # Bytes of a module that are looked at before somebody opens it.
 PEEKED = 1 << 18
 _TAG = re.compile(rb'[{,]\s*+breakpoint=(?:"([^"]*+)"|([^,}\s]*+))')

@@ -8,7 +8,7 @@ from hlo_tui.hlo.visible import visible
 from hlo_tui.ui.codetext import CodeText
 from hlo_tui.ui.glyphs import DOT, MORE, TAGGED
 from hlo_tui.ui.rows import Row, Span, row, width_of, wrap
-from hlo_tui.ui.shelf import Shelf
+from hlo_tui.ui.shelf import ONE_FILE, Shelf
 from hlo_tui.ui.treerows import clock
 
 _PANES = (
@@ -26,7 +26,7 @@ def header(
     right: list[Span] = [Span(mode or "looking", "live" if mode else "busy")]
     if follow:
         right.append(Span(f" {DOT} follows", "notice"))
-    if shelf is not None:
+    if shelf is not None and (shelf.count or mode != ONE_FILE):
         right.append(Span("".join(f" {DOT} {word}" for word in _counts(shelf, narrow)), "muted"))
     if narrow:
         right.append(Span("  "))

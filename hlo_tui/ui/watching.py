@@ -17,7 +17,7 @@ from hlo_tui.dump.modules import Module, ModuleKey
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo import kinds
 from hlo_tui.hlo.source import FileSource
-from hlo_tui.ui.shelf import PEEKED, Peek, Shelf, first_stage, peek, shelve
+from hlo_tui.ui.shelf import ONE_FILE, PEEKED, Peek, Shelf, first_stage, peek, shelve
 
 # Files that are looked into before the screen hears of it.
 _BATCH = 64
@@ -109,10 +109,10 @@ class Watch:
             self._tell(error)
             return
         if one is None and listing is not None:
-            self._mode = lambda: "a log" if listing.log else "one file"
+            self._mode = lambda: "a log" if listing.log else ONE_FILE
             self._take(Changes(tuple(listing.catalog.files.values())))
         elif one is not None:
-            self._mode = lambda: "one file"
+            self._mode = lambda: ONE_FILE
             self._take(Changes((one,)))
 
     def _single(self) -> File | None:

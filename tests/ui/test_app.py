@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from hlo_tui.ui.popups import Prompt
+from hlo_tui.ui.screen import MainScreen
 from tests.corpus import DATA
 from tests.ui import dumps
 from tests.ui.driving import driving
@@ -530,11 +531,23 @@ async def test_a_file_that_cannot_be_read_says_so(dump):
         await app.sees("The file cannot be read", "ELF header is cut off")
 
 
-async def test_a_single_file_is_opened_at_once(dump):
+async def test_a_single_file_is_opened_at_once(dump, tmp_path):
+    (tmp_path / "by_hand.hlo").write_text(dumps.EVAL)
+    async with driving(tmp_path / "by_hand.hlo") as app:
+        await app.opened()
+        await app.sees("one file", "ENTRY %main.3")
+        await app.misses("0 modules")
     async with driving(dump / "module_0014.jit_eval.before_optimizations.txt") as app:
         await app.opened()
         await app.sees("one file", "%sum.1", "ENTRY %main.3")
         assert app.app.main.pane == "code"
+
+
+async def test_the_first_frame_is_laid_out_for_the_width_there_is(dump, monkeypatch):
+    monkeypatch.setattr(MainScreen, "on_resize", lambda *_: None)
+    async with driving(dump, (80, 24)) as app:
+        await app.until(lambda: app.app.main.is_mounted, "the screen")
+        assert app.app.main.has_class("-narrow")
 
 
 async def test_a_log_with_dumps_shows_its_modules(tmp_path):
