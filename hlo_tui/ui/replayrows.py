@@ -262,7 +262,10 @@ def _where(state: State, view: ReplayView, width: int) -> Iterator[Row]:
     yield from left_out_rows(stop.event, width)
     yield from partition_rows(stop.event, view.partition, int((state.start or {}).get("devices") or 1))
     if first:
-        yield Row((Span(" "), *first), curve)
+        beside = width_of((*first, *curve)) + 3 <= width
+        yield Row((Span(" "), *first), curve if beside else ())
+        if curve and not beside:
+            yield row(Span(" "), *curve)
     yield from watch_rows(state)
 
 

@@ -560,3 +560,15 @@ def test_what_a_replay_runs_on_is_never_cut_in_the_middle_of_a_word(width, words
     state = State(status="standing", at="stop", current=STOPS[0], number=1, history=(STOPS[0],), start=START)
     head = build(ReplayView(state), width)[0]
     assert "".join(span.text for span in head.right) == words
+
+
+@pytest.mark.parametrize(("width", "apart"), [(120, False), (50, True)])
+def test_how_a_value_went_is_not_run_into_its_first_elements(width, apart):
+    state = State(
+        status="standing", at="stop", current=STOPS[1], number=2, history=tuple(STOPS[:2]), start=START
+    )
+    rows = build(ReplayView(state=state), width)
+    (curve,) = (
+        one for one in rows if any("max over stops" in span.text for span in (*one.spans, *one.right))
+    )
+    assert any("first 3" in span.text for span in curve.spans) is not apart
