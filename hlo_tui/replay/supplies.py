@@ -343,11 +343,12 @@ def _replicas(value: Any) -> int:
 
 
 def _part(value: Any, replica: int) -> Any:
+    """A copy of one replica's value: a stand-in may write into what it is given."""
     if isinstance(value, tuple):
         return tuple(_part(part, replica) for part in value)
     if isinstance(value, Replicated):
-        return np.asarray(value.parts[replica])
-    return None if value is None else np.asarray(value)
+        return np.array(value.parts[replica])
+    return None if value is None else np.array(value)
 
 
 def _joined(results: list[Any]) -> Any:

@@ -383,3 +383,37 @@ def test_the_command_supplies_and_takes_stand_ins(
     assert "supplied: c (zeros)" in capsys.readouterr().out
     assert main(["replay", str(module)]) == 0
     assert "--supply NAME=" in capsys.readouterr().out
+
+
+WRITES = """
+HloModule m
+
+ENTRY e {
+  p = f32[4] parameter(0)
+  n = f32[4] negate(p)
+  r = f32[4] reverse(p), dimensions={0}
+  a = f32[4] custom-call(p), custom_call_target="writes"
+  b = f32[4] custom-call(n), custom_call_target="writes"
+  c = f32[4] custom-call(r), custom_call_target="writes"
+  ROOT t = (f32[4], f32[4], f32[4], f32[4], f32[4], f32[4]) tuple(p, n, r, a, b, c)
+}
+"""
+
+
+@pytest.mark.parametrize("grain", GRAINS)
+def test_what_a_stand_in_writes_into_its_operands_changes_no_value(
+    backend: xla.Backend, cache: SliceCache, grain: str
+) -> None:
+    def writes(x: np.ndarray, **_: object) -> np.ndarray:
+        x += 10
+        return x
+
+    program, given = program_of(WRITES), np.arange(4, dtype=np.float32)
+    debugger = Debugger(program, Inputs("npz", [given]), backend, cache, grain=Grain(grain))
+    debugger.supply(Supplies(program, stand_ins=standins.StandIns(Path("mine.py"), {"writes": writes})))
+    (end,) = forward(debugger)
+    assert end["reasons"] == []
+    p = np.arange(4)
+    expected = [p, -p, p[::-1], p + 10, 10 - p, p[::-1] + 10]
+    assert [output["first"] for output in end["outputs"]] == [one.tolist() for one in expected]
+    assert given.tolist() == [0, 1, 2, 3]
