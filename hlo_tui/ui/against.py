@@ -13,7 +13,7 @@ from hlo_tui.ui.valuerows import iteration_text
 if TYPE_CHECKING:
     from hlo_tui.replay.session import State, Stop
 
-FORMS = "a stop: 3; last; iteration 5; FILE.npy; unchanged; partition 1; body, unit, whole"
+FORMS = "stop 3; last; iteration 5; FILE.npy; unchanged; partition 1; body, unit, whole"
 _SHORT = {"p": "partition", "i": "iteration", "s": "stop", "g": "grain"}
 
 

@@ -22,7 +22,9 @@ def _break(app: BaseApp) -> None:
         return
     replays = app.desk.replays
     anchor = (found.instruction.opcode, found.instruction.op_name)
-    there = replays.stops.toggle(opened, computation, name, anchor)
+    line = app.main.code.line
+    inside = line in app.desk.marks.disabled and any(spec.ends for spec in replays.stops.own(opened.want))
+    there = replays.stops.toggle(opened, computation, name, anchor, inside)
     app.say(f"{'stops' if there else 'does not stop'} at %{name}")
     app.mark()
     replays.set_specs(opened.want, replays.stops.own(opened.want))

@@ -93,10 +93,22 @@ class WantedStops:
             with contextlib.suppress(HloTuiError):
                 self.save(want)
 
-    def toggle(self, opened: Opened, computation: str, instruction: str, anchor: tuple[str, str]) -> bool:
+    def toggle(
+        self,
+        opened: Opened,
+        computation: str,
+        instruction: str,
+        anchor: tuple[str, str],
+        inside: bool = False,
+    ) -> bool:
         """Set a stop at an instruction or take it away, a tag switched off or on; whether there is one now.
 
-        `anchor` is its opcode and op_name, to find it again in a module that is compiled anew.
+        Args:
+            opened: the module.
+            computation: of the instruction.
+            instruction: its name.
+            anchor: its opcode and op_name, to find it again in a module that is compiled anew.
+            inside: whether its tag is inside a block of which only the ends are stops.
         """
         from hlo_tui.replay.stopspec import StopSpec
 
@@ -106,7 +118,7 @@ class WantedStops:
         tagged = any(
             (one.computation, one.instruction) == (computation, instruction) for one in opened.tagged
         )
-        by_tag = tagged and any(spec.kind == "tags" and spec.enabled for spec in specs)
+        by_tag = tagged and not inside and any(spec.kind == "tags" and spec.enabled for spec in specs)
         left = tuple(spec for spec in specs if not spec.same_place(mine))
         stopping = any(spec.enabled for spec in there) or (by_tag and not there)
         if stopping:

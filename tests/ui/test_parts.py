@@ -80,6 +80,17 @@ def test_where_all_tags_are_off_one_of_them_is_a_stop_of_its_own():
     assert not toggle(stops, ADD)
 
 
+def test_inside_a_block_of_which_the_ends_are_stops_one_can_be_set():
+    stops, want = WantedStops(), opened().want
+    ends = replace(TAGS, ends=True)
+    stops.put(want, (ends,))
+    assert stops.toggle(opened(), *ADD, ("add", "a/b"), inside=True)
+    own = StopSpec("instruction", "add.7", "main.88", anchor=("add", "a/b"))
+    assert stops.own(want) == (ends, own)
+    assert not stops.toggle(opened(), *ADD, ("add", "a/b"), inside=True)
+    assert stops.own(want) == (ends,)
+
+
 def test_stops_are_kept_by_the_name_of_the_module(tmp_path):
     stops, one = WantedStops(tmp_path / "dump"), opened()
     want = replace(one.want, place=Place("f", ModuleKey("", 12, "jit_step"), "before"))
