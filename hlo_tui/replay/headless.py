@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -86,6 +87,8 @@ class Replay:
                     break
                 assert state.current is not None
                 number += 1
+                if number == 1:
+                    self.warnings += _in_the_inputs(state)
                 yield from _lines(number, state.current, fulfilling.here(), self._wishes.partition)
             assert state.end is not None
             at_end = fulfilling.here(end=True)
@@ -172,6 +175,19 @@ def _lines(number: int, stop: Stop, more: Json | None = None, partition: int = 0
         return
     for one, summary in enumerate(parts):
         yield {**event, "partition": one, "value": summary, **((more or {}) if one == partition else {})}
+
+
+def _in_the_inputs(state: State) -> list[str]:
+    """Where to look for what the recorded inputs of a run hold already."""
+    found = state.current.event.get("nonfinite") if state.current is not None else None
+    start = state.start or {}
+    if not found or found["cause"] != "the inputs" or start.get("inputs") != "snapshot":
+        return []
+    where = f"{shlex.quote(str(Path(start['inputs_file']).parent))} {shlex.quote(start['module'])}"
+    return [
+        f"it came with the inputs of this run: hlo-tui executions --halve {where} finds the first bad run, and "
+        "--inputs FILE replays that"
+    ]
 
 
 def _not_finite(summaries: Iterable[Json]) -> bool:

@@ -81,8 +81,8 @@ def _kind(event: Json) -> str:
 def _cause(found: Json, inputs: str) -> str:
     cause = found.get("cause")
     if cause == "the inputs":
-        made = inputs not in ("snapshot", "npz")
-        return "it is in the inputs" + (", and these are made up: I chooses others" if made else " already")
+        already = {"snapshot": " already: X finds the recorded run in which it began", "npz": " already"}
+        return "it is in the inputs" + already.get(inputs, ", and these are made up: I chooses others")
     words = operand_words(found)
     if cause == "made inputs":
         return (

@@ -14,6 +14,7 @@ import pytest
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay.executions import Execution, Executions, changes, halved
+from hlo_tui.replay.headless import Replay
 from hlo_tui.replay.state import Options
 from hlo_tui.replay.stopspec import parse_spec
 from tests.replay.conftest import program_file
@@ -101,6 +102,21 @@ def test_a_damaged_snapshot_does_not_stop_the_others(recorded: list[Path]) -> No
     executions.close()
     assert [e.health for e in found] == ["finite", "", "finite"]
     assert found[1].problem is not None
+
+
+def test_where_the_inputs_hold_it_already_the_way_to_the_first_bad_run_is_said(recorded: list[Path]) -> None:
+    said = {}
+    for path, value in (recorded[0], float("nan")), (recorded[1], 2.0):
+        snapshot = pb.HloSnapshot.FromString(path.read_bytes())
+        snapshot.arguments[0].f32s[0] = value
+        path.write_bytes(snapshot.SerializeToString())
+        replay = Replay(Options(path, inputs=str(path)), (parse_spec("first:nonfinite"),))
+        causes = {e["nonfinite"]["cause"] for e in replay.events() if e["event"] == "stop"}
+        said[value != value] = causes, [words for words in replay.warnings if "--halve" in words]
+    assert said[False] == ({"computed"}, [])
+    causes, (words,) = said[True]
+    assert "the inputs" in causes
+    assert f"hlo-tui executions --halve {recorded[0].parent} jit_reaching finds the first bad run" in words
 
 
 def test_as_a_command(recorded: list[Path]) -> None:

@@ -197,6 +197,7 @@ def test_partitions_are_said_to_be_equal_or_which_are_not():
         ("computed", "snapshot", True,
          ("NaN begins here; ", "an output that is not finite depends on it", "the inputs are real (snapshot)")),
         ("made inputs", "made", False, ("it is masked: no output depends on it", "the inputs are made up")),
+        ("the inputs", "snapshot", True, ("it is in the inputs already: X finds the recorded run in which it began",)),
         ("the inputs", "npz", True, ("depends on it", "it is in the inputs already")),
     ],
 )  # fmt: skip
