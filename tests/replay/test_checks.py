@@ -67,7 +67,11 @@ def test_where_one_side_is_zero_the_relative_error_is_said_to_be_infinite(
     backend: xla.Backend, cache: SliceCache, tmp_path: Path
 ) -> None:
     found = end(backend, cache, tmp_path / "z.txt", NEGATED, np.zeros((2, 2), np.float32))
-    assert (found["recorded"], found["recorded_max_abs"], found["recorded_max_rel"]) == ("differs", 4.0, "inf")
+    assert (found["recorded"], found["recorded_max_abs"], found["recorded_max_rel"]) == (
+        "differs",
+        4.0,
+        "inf",
+    )
     written = io.BytesIO()
     send(written, {"result": found})
 
