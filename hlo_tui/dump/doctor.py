@@ -199,9 +199,16 @@ def no_end(modules: list[Module]) -> str:
 
 
 def cut_off(modules: list[Module]) -> str:
-    """Name the files that end in the middle; empty where there are none."""
+    """Name the files that end in the middle; empty where there are none.
+
+    Of a proto nothing is known but that it is young, as each one is when the job that wrote it has just ended.
+    """
     files: list[File] = [
-        file for module in modules for stage in module.stages for file in stage.files if not file.complete
+        file
+        for module in modules
+        for stage in module.stages
+        for file in stage.files
+        if file.is_text and not file.complete
     ]
     if not files:
         return ""

@@ -121,6 +121,8 @@ def test_files_that_end_in_the_middle_and_many_runs() -> None:
             (
                 file("module_0000.f.before_optimizations.txt"),
                 file("module_0000.f.after_optimizations.txt", complete=False),
+                # No more is known of it than that it is young.
+                file("module_0000.f.after_optimizations.hlo.pb", complete=False),
                 file("module_0000.f.snapshot.1.pb", 600_000_000),
                 file("module_0000.f.snapshot.2.pb", 600_000_000),
             )
