@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from hlo_tui.errors import HloTuiError
+from hlo_tui.replay.arrayfiles import load, typed
 from hlo_tui.replay.frames import Frame
-from hlo_tui.replay.looking import load, typed
 from hlo_tui.replay.values import Unknown, replaced
 from hlo_tui.replay.xla import Replicated
 
@@ -76,4 +76,4 @@ def _from_file(array: Any, path: str) -> Any:
     if given.shape != array.shape:
         message = f"{path} has shape {list(given.shape)}, the value {list(array.shape)}"
         raise HloTuiError("the value does not fit", message)
-    return typed(given, array.dtype).astype(array.dtype)
+    return typed(given, array.dtype, path)

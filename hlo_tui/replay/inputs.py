@@ -13,6 +13,7 @@ import numpy as np
 from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import arrays, dynamic
+from hlo_tui.replay.arrayfiles import typed
 from hlo_tui.replay.changes import Changes
 from hlo_tui.replay.making import draw
 from hlo_tui.replay.program import Program
@@ -267,10 +268,12 @@ def save_npz(program: Program, values: Sequence[Any], changes: Changes, path: Pa
 def _read_arrays(path: Path) -> dict[str, Any]:
     try:
         loaded = np.load(path, allow_pickle=False)
-        return dict(loaded) if hasattr(loaded, "files") else {"arg0": loaded}
+        stored = dict(loaded) if hasattr(loaded, "files") else {"arg0": loaded}
     except (OSError, ValueError, zipfile.BadZipFile, EOFError, KeyError) as error:
         hint = "numpy.savez(FILE, x=..., y=...) with the names of the parameters makes one"
         raise HloTuiError("the inputs cannot be read", f"{path}: {error}", hint) from error
+    # What else an archive has comes as bytes.
+    return {name: array for name, array in stored.items() if isinstance(array, np.ndarray)}
 
 
 def _as_parameter(array: Any, parameter: pb.HloInstructionProto, placement: Placement, path: Path) -> Any:
@@ -279,10 +282,7 @@ def _as_parameter(array: Any, parameter: pb.HloInstructionProto, placement: Plac
         wanted = f"{parameter.name} is {arrays.shape_text(shape)}"
         raise HloTuiError("the inputs do not fit the module", f"{wanted}: a .npz holds arrays only")
     dtype, dims = arrays.DTYPES[shape.element_type], tuple(shape.dimensions)
-    # numpy stores the types it does not know as raw bytes of the same width.
-    if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
-        array = array.view(dtype)
-    array = array.astype(dtype)
+    array = typed(array, dtype, path)
     if dynamic.fits(array.shape, shape):
         return array
     tiling = placement.tiling(parameter.parameter_number)

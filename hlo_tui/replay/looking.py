@@ -208,26 +208,6 @@ def save(array: arrays.Array, path: Path, watched: Path) -> Json:
     return {"path": str(path), "bytes": path.stat().st_size}
 
 
-def load(path: Path) -> arrays.Array:
-    """An array from a .npy file.
-
-    Raises:
-        HloTuiError: it cannot be read.
-    """
-    try:
-        found = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise HloTuiError("the value cannot be read", f"{path}: {error}") from error
-    if not isinstance(found, np.ndarray) or found.dtype.kind not in "biufcV":
-        raise HloTuiError("the value cannot be read", f"{path} holds no array of numbers", "give a .npy file")
-    return found
-
-
-def typed(array: arrays.Array, dtype: Any) -> arrays.Array:
-    """An array from a file as one of a type of the same size that .npy has no name for, bfloat16 for one."""
-    return array.view(dtype) if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize else array
-
-
 def difference(a: Any, b: Any, tolerance: float) -> Json:
     """How two values differ: the largest errors, what is out of tolerance, the worst places, and error
     buckets.

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hlo_tui.errors import HloTuiError
 from hlo_tui.replay import looking
+from hlo_tui.replay.arrayfiles import comparable
 from hlo_tui.replay.arrays import Array, shape_text
 from hlo_tui.replay.debugger import Debugger
 from hlo_tui.replay.grains import module_in_grains, value_in_grains
@@ -19,7 +18,7 @@ from hlo_tui.replay.moments import in_iteration, located, value_of
 from hlo_tui.replay.provenance import STEPS, Place, Trace
 from hlo_tui.replay.slicing import parse_slice
 from hlo_tui.replay.there import check, shown, there
-from hlo_tui.replay.values import summarize
+from hlo_tui.replay.values import leaves, summarize
 
 Json = dict[str, Any]
 
@@ -63,8 +62,8 @@ def _trace(debugger: Debugger, params: Json) -> Json:
 
 def _compare(debugger: Debugger, params: Json) -> Json:
     a, b = value_of(debugger, params["value"]), value_of(debugger, params["other"])
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        b = looking.typed(b, a.dtype)
+    if params["other"].get("file"):
+        b = comparable(b, next((one.dtype for one in leaves(a)), b.dtype), params["other"]["file"])
     return looking.difference(a, b, float(params.get("tolerance", 1e-3)))
 
 

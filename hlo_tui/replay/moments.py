@@ -7,6 +7,7 @@ from typing import Any
 
 from hlo_tui.errors import HloTuiError
 from hlo_tui.replay import looking
+from hlo_tui.replay.arrayfiles import load
 from hlo_tui.replay.debugger import Debugger
 from hlo_tui.replay.events import read_position
 from hlo_tui.replay.frames import Frame
@@ -66,7 +67,7 @@ def value_of(debugger: Debugger, which: Json) -> Any:
         HloTuiError: there is no such value.
     """
     if which.get("file"):
-        return looking.load(Path(which["file"]).expanduser())
+        return load(Path(which["file"]).expanduser())
     frame, index = located(debugger, which)
     if which.get("grain") is not None or which.get("unchanged"):
         grain = Grain(which["grain"]) if which.get("grain") is not None else debugger.evaluator.grain

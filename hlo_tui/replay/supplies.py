@@ -15,6 +15,7 @@ from hlo_tui.errors import HloTuiError
 from hlo_tui.hlo.numerals import number_of
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import arrays, channels, feeds, standins
+from hlo_tui.replay.arrayfiles import load, typed
 from hlo_tui.replay.feeds import Feeds
 from hlo_tui.replay.frames import Frame
 from hlo_tui.replay.making import draw
@@ -215,7 +216,7 @@ class Supplies:
             rng = np.random.default_rng([self._seed, zlib.crc32(op.name.encode())])
             value = _filled(shape, lambda dtype, dims: draw(rng, "made", dtype, dims, Use()))
         elif source.endswith(".npy"):
-            value = _leading(shape, _read(source), source)
+            value = _leading(shape, load(Path(source).expanduser()), source)
         else:
             raise HloTuiError(f"{source!r} is no value to supply", f"for {op.name}", f"forms: {FORMS}")
         return lambda _frame: value
@@ -248,16 +249,6 @@ def _filled(shape: pb.ShapeProto, make: Make) -> Any:
     return make(arrays.DTYPES[shape.element_type], tuple(shape.dimensions))
 
 
-def _read(path: str) -> arrays.Array:
-    try:
-        array = np.load(Path(path).expanduser(), allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise HloTuiError("the value cannot be read", f"{path}: {error}") from error
-    if not isinstance(array, np.ndarray):
-        raise HloTuiError("the value cannot be read", f"{path} holds more than one array")
-    return array
-
-
 def _leading(shape: pb.ShapeProto, array: arrays.Array, source: str) -> Any:
     """The array as a value of this shape; of a tuple it is the first part, and the others are zeros."""
     if shape.element_type == arrays.TUPLE and shape.tuple_shapes:
@@ -267,9 +258,7 @@ def _leading(shape: pb.ShapeProto, array: arrays.Array, source: str) -> Any:
     if dtype is None or array.shape != tuple(shape.dimensions):
         message = f"{source} has {list(array.shape)}, the value is {arrays.shape_text(shape)}"
         raise HloTuiError("the value does not fit", message)
-    if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
-        array = array.view(dtype)
-    return array.astype(dtype)
+    return typed(array, dtype, source)
 
 
 def _passing_on(op: Op, source: str) -> Step:

@@ -92,7 +92,8 @@ def run(
 
 def run_all(path: Path, *given: tuple[str, str], stops: tuple[str, ...] = ("tags",), **more: object) -> tuple:
     inputs = path.parents[1] / "in.npz"
-    options = Options(path, inputs=str(inputs) if inputs.exists() else "auto")
+    opened = {name: more.pop(name) for name in ("inputs", "supplies") if name in more}
+    options = Options(path, **{"inputs": str(inputs) if inputs.exists() else "auto", **opened})
     settings = tuple(parse_setting(text) for kind, text in given if kind == "set")
     wishes = Wishes(settings, tuple(parse_wish(kind, text) for kind, text in given if kind in KINDS))
     asked = replay_of(options, stops, replace(wishes, **more))
@@ -297,15 +298,46 @@ def test_a_type_that_npy_has_no_name_for(tmp_path: Path) -> None:
     assert setting["value"]["first"] == [-value for value in setting["before"]["first"]]
 
 
-def test_files_that_hold_no_array_of_numbers(sizes: Path, tmp_path: Path) -> None:
-    for name, write in (
-        ("words.npy", lambda file: np.save(file, ["a", "b"])),
-        ("none.npy", lambda file: file.touch()),
-    ):
-        write(tmp_path / name)
-        for asked in (("set", f"first={tmp_path / name}"), ("compare", f"w={tmp_path / name}")):
-            with pytest.raises(HloTuiError, match="cannot be read"):
-                run(sizes, asked, stops=("w",))
+STORED: dict[str, np.ndarray] = {
+    "words": np.array(["a", "b"]),
+    "times": np.zeros(8, "M8[s]"),
+    "rows": np.zeros(8, [("a", "f4"), ("b", "i4")]),
+    "raw of another width": np.zeros(8, "V3"),
+}
+
+
+@pytest.mark.parametrize("name", [*STORED, "nothing"])
+def test_files_that_hold_no_array_of_numbers(tmp_path: Path, name: str) -> None:
+    (tmp_path / "dump").mkdir()
+    module, file = tmp_path / "dump" / "m.txt", tmp_path / "x.npy"
+    module.write_text(NEGATE)
+    np.save(file, STORED[name]) if name in STORED else file.touch()
+    for asked in (("set", f"y={file}"), ("compare", f"y={file}")):
+        with pytest.raises(HloTuiError, match=r"cannot be (read|used)|does not fit"):
+            run(module, asked, stops=("y",))
+    for options in ({"inputs": str(file)}, {"supplies": (f"y={file}",)}):
+        with pytest.raises(HloTuiError, match=r"cannot be (read|used)|do(es)? not fit"):
+            run(module, ("show", "y"), stops=("y",), **options)
+
+
+NEGATE = "HloModule n\n\nENTRY e {\n  x = f32[8] parameter(0)\n  y = f32[8] negate(x)\n  ROOT z = f32[8] add(y, y)\n}\n"
+
+
+@pytest.mark.parametrize("dtype", ["<f4", ">f4", "<f8", ">i2", "g", "V4"])
+def test_files_with_numbers_of_any_kind(tmp_path: Path, dtype: str) -> None:
+    (tmp_path / "dump").mkdir()
+    module, file = tmp_path / "dump" / "m.txt", tmp_path / "x.npy"
+    module.write_text(NEGATE)
+    numbers = np.arange(8, dtype=np.float32)
+    np.save(file, numbers.view("V4") if dtype == "V4" else numbers.astype(dtype))
+    (stop,) = of_kind(run(module, ("compare", f"x={file}"), stops=("y",), inputs=str(file)), "stop")
+    assert stop["compared"][0]["exact"] is (dtype in ("<f4", ">f4", "V4"))
+    assert stop["compared"][0]["max_abs"] == 0
+    assert stop["value"]["first"] == (-numbers).tolist()
+    changed = of_kind(run(module, ("set", f"y={file}"), stops=("z",)), "stop")[0]
+    assert changed["value"]["first"] == (2 * numbers).tolist()
+    supplied = of_kind(run(module, ("show", "y"), stops=("z",), supplies=(f"y={file}",)), "stop")[0]
+    assert supplied["value"]["first"] == (2 * numbers).tolist()
 
 
 def scan(changed: int | None = None) -> tuple[list[float], list[float]]:
