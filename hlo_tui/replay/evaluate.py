@@ -346,7 +346,7 @@ class Evaluator:
 
     @cached_property
     def _exact(self) -> frozenset[Op]:
-        return exact_loops(self.program)
+        return exact_loops(self.program, self.refused)
 
     def goes_on(self, op: Op) -> bool:
         """Whether an instruction is a loop that never ends, or has one inside."""

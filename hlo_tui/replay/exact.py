@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import arrays
 from hlo_tui.replay.program import Op, Program
@@ -24,10 +26,14 @@ _TRIPS = 1000
 _Rounds = dict[int, int]
 
 
-def exact_loops(program: Program) -> frozenset[Op]:
+def exact_loops(program: Program, refused: Container[tuple[str, str]] = ()) -> frozenset[Op]:
     """The short loops over integers alone, and what calls computations of integers alone with such a loop in them.
 
     Without a loop there is little to gain: the small pieces are compiled for other instructions as well.
+
+    Args:
+        program: the module.
+        refused: (computation, instruction) of what must not be run, so that it is in none of them.
     """
     rounds: _Rounds = {}
     looping: set[int] = set()
@@ -39,7 +45,8 @@ def exact_loops(program: Program) -> frozenset[Op]:
                 looping.add(computation.id)
             if loops and op.enterable and _calls_exact(op, rounds):
                 found.add(op)
-        if all(_is_exact(op, rounds) for op in computation.ops):
+        runs = not any((computation.name, op.name) in refused for op in computation.ops)
+        if runs and all(_is_exact(op, rounds) for op in computation.ops):
             total = sum(_rounds_of(op, rounds) for op in computation.ops)
             if total <= _TRIPS:
                 rounds[computation.id] = total

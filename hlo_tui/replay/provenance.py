@@ -152,7 +152,8 @@ class Trace:
                 return None if body is None else Place(body, body.computation.root, place.part, place.element)
             return Place(caller, op.operands[0], place.part, place.element)
         if op.opcode == "conditional":
-            taken = op.called.index(frame.computation.id)
+            taken = self._evaluator.runs.branch(op, self._evaluator.value(caller, op.operands[0]))
+            assert taken is not None
             return Place(caller, op.operands[taken + 1], place.part, place.element)
         if op.enterable:
             return Place(caller, op.operands[parameter], place.part, place.element)

@@ -85,13 +85,14 @@ class Runs:
         arguments = [self._evaluator.value(frame, o) for o in op.operands]
         called = op.called[0]
         if op.opcode == "conditional":
-            branch = self._branch(op, arguments[0])
+            branch = self.branch(op, arguments[0])
             if branch is None:
                 return None
             called, arguments = op.called[branch], [arguments[branch + 1]]
         return Frame(self._computation(called), arguments, frame, index)
 
-    def _branch(self, op: Op, selector: Any) -> int | None:
+    def branch(self, op: Op, selector: Any) -> int | None:
+        """Which branch of a conditional is taken for a value of its first operand; None where that is unknown."""
         if isinstance(selector, Unknown):
             return None
         chosen = scalar(selector)

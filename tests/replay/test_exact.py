@@ -105,6 +105,15 @@ def test_what_holds_a_float_or_no_loop_or_may_take_long_is_not_one_of_them() -> 
     assert not exact_loops(program_of(text_of(1_000_000)))
 
 
+@pytest.mark.parametrize("grain", ["unit", "body"])
+def test_what_must_not_be_run_is_in_none_of_them(backend: xla.Backend, cache: SliceCache, grain: str) -> None:
+    program = program_of(text_of())
+    refused = {("body", "half"): "it ended the process"}
+    evaluator = Evaluator(program, backend, cache, grain=Grain(grain), refused=refused)
+    evaluator.root(Frame(program.entry, [START]))
+    assert evaluator.unknown["body", "half"] == "it ended the process"
+
+
 def test_loops_within_loops_that_go_round_often_together_can_be_interrupted() -> None:
     within = """
 %outer (c: (s32[], u32[5])) -> (s32[], u32[5]) {

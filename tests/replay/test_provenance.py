@@ -129,3 +129,30 @@ def test_what_is_no_element_is_refused(debug: Open, index: list[int]) -> None:
     value = {"computation": entry.name, "instruction": entry.ops[entry.root].name}
     with pytest.raises(HloTuiError, match="no such element"):
         look(debugger, {"what": "trace", "value": value, "index": index})
+
+
+def test_which_branch_was_taken_is_known_where_both_are_the_same_computation(
+    debug: Open, tmp_path: Path
+) -> None:
+    (tmp_path / "same.txt").write_text(
+        """
+HloModule same
+
+both {
+  a = f32[2] parameter(0)
+  ROOT b = f32[2] negate(a)
+}
+
+ENTRY e {
+  p = pred[] constant(false)
+  x = f32[2] parameter(0)
+  y = f32[2] parameter(1)
+  ROOT c = f32[2] conditional(p, x, y), true_computation=both, false_computation=both
+}
+"""
+    )
+    np.savez(tmp_path / "in.npz", x=np.zeros(2, np.float32), y=np.array([1, np.nan], np.float32))
+    debugger = debug(tmp_path / "same.txt", inputs=str(tmp_path / "in.npz"), stops=("op:no-such-opcode",))
+    debugger.move("continue")
+    chain = trace(debugger, "c", [1])
+    assert (chain[-1]["instruction"], chain[-1]["value"]) == ("y", "nan")
