@@ -209,6 +209,7 @@ def test_a_result_that_differs_from_the_recorded_one_is_exit_code_1(tmp_path: Pa
     done = run("replay", "--json", path)
     assert done.returncode == 1
     assert json.loads(done.stdout.splitlines()[-1])["recorded"] == "differs"
+    assert "hlo-tui bisect DIR MODULE names the pass" in done.stderr
 
 
 def garbage(directory: Path) -> dict[str, Path]:

@@ -38,7 +38,9 @@ class Checks:
         self._checked: tuple[Any, Json] | None = None
 
     def report(self, outputs: Any) -> Json:
-        """`self_check` and `recorded` with the largest errors; computed once for the same outputs."""
+        """`self_check` and `recorded` with the largest errors, and how many elements are NaN on one side alone;
+        computed once for the same outputs.
+        """
         if self._checked is None or self._checked[0] is not outputs:
             self._checked = (outputs, {**self._self_check(outputs), **self._recorded(outputs)})
         return self._checked[1]
@@ -120,6 +122,7 @@ def _verdict(name: str, found: Difference) -> Json:
         name: "match" if found.within else "differs",
         f"{name}_max_abs": number(found.max_abs),
         f"{name}_max_rel": number(found.max_rel),
+        f"{name}_nan": found.nan_mismatches,
         f"{name}_exact": found.exact,
     }
 

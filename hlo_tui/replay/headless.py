@@ -17,7 +17,7 @@ from hlo_tui.replay.originwords import begin_words, fate_words, given_words, ope
 from hlo_tui.replay.reproducer import Crash, export
 from hlo_tui.replay.session import Options, Session, State, Stop
 from hlo_tui.replay.stopspec import INSIDE_FUSIONS, TAGS, StopSpec, left_out_words
-from hlo_tui.replay.summarywords import summary_words
+from hlo_tui.replay.summarywords import difference_words, number_words, summary_words
 from hlo_tui.replay.wishes import NO_WISHES, Wishes
 
 Json = dict[str, Any]
@@ -97,6 +97,10 @@ class Replay:
             if all(spec.kind != "first" for spec in self._specs) and _not_finite(state.end["outputs"]):
                 self.warnings.append(
                     "an output is not finite: --break first:nonfinite stops where that begins"
+                )
+            if state.end["recorded"] == "differs":
+                self.warnings.append(
+                    "the outputs are not those that the job recorded: hlo-tui bisect DIR MODULE names the pass"
                 )
             if fulfilling.differs or "differs" in (state.end["self_check"], state.end["recorded"]):
                 self.exit_code = 1
@@ -270,9 +274,11 @@ def _end_words(event: Json) -> list[str]:
     lines += wishwords.before(event)
     lines += wishwords.lines(event)
     lines.append(f"  against one run of the whole module: {event['self_check']}")
+    lines[-1] += difference_words(event, "self_check", number_words)
     if "self_check_reason" in event:
         lines[-1] += f" ({event['self_check_reason']})"
     lines.append(f"  against the recorded result: {event['recorded']}")
+    lines[-1] += difference_words(event, "recorded", number_words)
     if "recorded_reason" in event:
         skipped = event["recorded"] == "skipped"
         lines[-1] += f"{'' if skipped else ', not bit for bit'} ({event['recorded_reason']})"

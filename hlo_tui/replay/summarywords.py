@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 Json = dict[str, Any]
@@ -24,6 +25,17 @@ def summary_words(summary: Json | None) -> str:
     statistics = "  ".join(f"{name} {number_words(summary[name])}" for name in ("min", "max", "mean", "std"))
     counts = "  ".join(f"{name} {summary[name]}" for name in ("nan", "inf", "zero"))
     return f"{summary['shape']}  {statistics}  {counts}  [{first}{dots}]"
+
+
+def difference_words(event: Mapping[str, Any], check: str, text: Callable[[Any], str]) -> str:
+    """By how much the outputs of the end differ, to stand behind "differs": " by up to 0.5, 3 elements NaN on one
+    side alone", with numbers as `text` writes them; empty where they do not.
+    """
+    if event.get(check) != "differs":
+        return ""
+    largest, nan = event.get(f"{check}_max_abs"), int(event.get(f"{check}_nan") or 0)
+    by = f" by up to {text(largest)}" if largest else ""
+    return by + (f", {nan:,} element{'s' if nan > 1 else ''} NaN on one side alone" if nan else "")
 
 
 def number_words(value: float | int | str | None) -> str:

@@ -12,6 +12,7 @@ from hlo_tui.hlo.visible import visible
 from hlo_tui.replay.originwords import given_words
 from hlo_tui.replay.session import State, Stop
 from hlo_tui.replay.stopspec import TAGS
+from hlo_tui.replay.summarywords import difference_words
 from hlo_tui.ui.foundrows import (
     AllowMemory,
     SaveCrash,
@@ -327,7 +328,9 @@ def _end(end: Json, width: int) -> Iterator[Row]:
     yield from left_out_rows(end, width)
     for key, words in (("self_check", "whole"), ("recorded", "recorded run")):
         if end.get(key) == "differs":
-            yield row(Span(f" differs from the {words} by up to {number(end.get(f'{key}_max_abs'))}", "bad"))
+            by = difference_words(end, key, number)
+            hint = [Span("; ", "muted"), Span("P", "key"), Span(" names the pass", "muted")]
+            yield row(Span(f" differs from the {words}{by}", "bad"), *(hint if key == "recorded" else ()))
     if end.get("recorded") == "differs" and "recorded_reason" in end:
         yield from wrap(str(end["recorded_reason"]), width, "muted", " ")
     outputs = end.get("outputs") or []

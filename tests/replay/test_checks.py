@@ -54,6 +54,25 @@ def test_where_lapack_rounds_otherwise_it_is_said_how_to_do_as_the_job_did(
     assert "OPENBLAS_CORETYPE" in words(found)
 
 
+@pytest.mark.parametrize(
+    ("recorded", "said"),
+    [
+        (-MATRIX, "match"),
+        (-MATRIX + np.float32(0.5), "differs by up to 0.5"),
+        (
+            np.array([[np.nan, np.nan], [-2, -1]], np.float32),
+            "differs by up to 1, 2 elements NaN on one side alone",
+        ),
+        (np.array([[np.nan, -2], [-2, -2]], np.float32), "differs, 1 element NaN on one side alone"),
+    ],
+)
+def test_by_how_much_it_differs_is_said(
+    backend: xla.Backend, cache: SliceCache, tmp_path: Path, recorded: Any, said: str
+) -> None:
+    found = end(backend, cache, tmp_path / "n.txt", NEGATED, recorded)
+    assert f"  against the recorded result: {said}" in words(found).splitlines()
+
+
 def test_nothing_is_said_of_lapack_where_it_is_not_the_reason(
     backend: xla.Backend, cache: SliceCache, tmp_path: Path
 ) -> None:
