@@ -52,8 +52,12 @@ def _stops_answered(app: BaseApp, text: str) -> None:
 
 
 def warn(app: BaseApp) -> None:
-    """Say of stops that were typed that they mean nothing here, once that is known."""
+    """Say of stops that were typed that they mean nothing here, once that is known; and of those that are kept from
+    the last session that they hold.
+    """
     opened, doubtful = app.desk.opened, app.desk.doubtful
+    if opened is not None and app.desk.replays.stops.from_before(opened.want):
+        app.say("the stops of the last session hold here: L lists them")
     if opened is None or not doubtful or any(spec not in opened.meant for spec in doubtful):
         return
     app.desk.doubtful = ()

@@ -27,6 +27,7 @@ class WantedStops:
         self._watched = watched
         self._saved: SavedStops | None = None
         self._own: dict[str, tuple[StopSpec, ...]] = {}
+        self._from_before: set[str] = set()
         self._everywhere: StopSpec | None = None
         self._left_out: dict[str, str] = {}
 
@@ -58,7 +59,16 @@ class WantedStops:
         if name not in self._own:
             saved = self._kept()
             self._own[name] = (TAGS,) if saved is None else saved.load(name)
+            if self._own[name] != (TAGS,):
+                self._from_before.add(name)
         return self._own[name]
+
+    def from_before(self, want: Want) -> bool:
+        """Whether a module's stops are those that were set in an earlier session, which has not been said yet."""
+        name = name_of(want)
+        told = name in self._from_before
+        self._from_before.discard(name)
+        return told
 
     def put(self, want: Want, specs: tuple[StopSpec, ...]) -> None:
         """Stop at these in a module from now on."""

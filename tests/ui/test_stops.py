@@ -146,6 +146,22 @@ async def test_stops_are_there_again_the_next_time(dump):
         assert [one.value for one in FakeSession.made[-1].state.specs] == ["", "tanh.2"]
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 34)])
+async def test_stops_of_the_last_session_are_said_to_hold_once(dump, size):
+    words = "the stops of the last session hold here: L lists them"
+    async with driving(dump, size, make=FakeSession) as app:
+        await app.opened()
+        await app.misses(words)
+        await app.press("L", "b")
+        await app.sees("off")
+    async with driving(dump, size, make=FakeSession) as app:
+        await app.opened()
+        await app.sees(words)
+        await app.press("2", "down", "]")
+        await app.opened()
+        await app.misses(words)
+
+
 async def test_a_stop_that_was_to_hold_once_is_gone_when_it_has(dump):
     async with driving(dump, make=FakeSession) as app:
         await app.opened()
