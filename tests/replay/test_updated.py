@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -95,6 +97,23 @@ def test_nothing_is_written_out_to_be_looked_at_for_nans() -> None:
         assert flags_of(value) == Flags(True, number >= 5)
     assert isinstance(value, Updated)
     assert value.part is not None
+
+
+@pytest.mark.parametrize("filler", [np.nan, -np.inf])
+@pytest.mark.parametrize("rows", [range(40), range(39, -1, -1)], ids=["up", "down"])
+def test_a_stack_that_begins_as_nans_is_seldom_written_out(
+    filler: float, rows: range, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[Updated] = []
+    write = Updated.written
+    monkeypatch.setattr(Updated, "written", lambda self: (written.append(self), write(self))[1])
+    value = np.full(SHAPE, filler, np.float32)
+    for number, row in enumerate(rows):
+        place = (slice(row, row + 1), slice(0, 9), slice(0, 32))
+        value = updated(value, np.ones((1, 9, 32), np.float32), place)
+        assert flags_of(value).any() is (number < 39)
+    # Half of what is left is gone each time.
+    assert len(written) <= 2 * math.ceil(math.log2(40))
 
 
 @given(st.lists(st.integers(0, 39), min_size=1, max_size=200))
