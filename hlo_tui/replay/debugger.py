@@ -164,21 +164,22 @@ class Debugger:
         evaluator = self.evaluator
         spot, entry, checks, until = self.spot, self._entry, self._checks, self._logged_until
         grain, changes, supplies = evaluator.grain, evaluator.changes, evaluator.supplies
-        unknown = dict(evaluator.unknown)
+        unknown, done = dict(evaluator.unknown), False
         try:
             yield
-        except BaseException:
-            if evaluator.supplies is not supplies:
-                evaluator.supply(supplies)
-            if evaluator.grain is not grain:
-                evaluator.regrain(grain)
-            if entry is not self._entry:
-                self.beside.forget()
-                evaluator.unknown = unknown
-            evaluator.changes = changes
-            self.spot, self._checks, self._logged_until = spot, checks, until
-            self._entry = self._walker.entry = entry
-            raise
+            done = True
+        finally:
+            if not done:
+                if evaluator.supplies is not supplies:
+                    evaluator.supply(supplies)
+                if evaluator.grain is not grain:
+                    evaluator.regrain(grain)
+                if entry is not self._entry:
+                    self.beside.forget()
+                    evaluator.unknown = unknown
+                evaluator.changes = changes
+                self.spot, self._checks, self._logged_until = spot, checks, until
+                self._entry = self._walker.entry = entry
 
     def _run_to(self, target: tuple[str, str] | None, backward: bool) -> Spot | None:
         computation, index = self._locate(target)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 from hlo_tui.hlo.schema import hlo_pb2 as pb
 from hlo_tui.replay import xla
 from hlo_tui.replay.debugger import Debugger
+from hlo_tui.replay.evaluate import Evaluator
+from hlo_tui.replay.frames import Frame
 from hlo_tui.replay.grain import Grain
 from hlo_tui.replay.inputs import made
 from hlo_tui.replay.program import Program
@@ -20,7 +23,9 @@ from hlo_tui.replay.stopspec import parse_spec
 from tests.replay.conftest import backward, forward
 
 Draw = Callable[[st.SearchStrategy], object]
-DIMS = ((), (3,), (2, 3), (4, 2), (1, 5))
+# The last is large enough that a block in it is remembered, and that a fusion that replaces one is taken apart.
+STACK = (12, 1500)
+DIMS = ((), (3,), (2, 3), (4, 2), (1, 5), STACK)
 FLOATS = ("f32", "f64", "bf16", "f16")
 UNARY = ("negate", "abs", "sine", "cosine", "tanh", "floor", "logistic", "sign", "exponential")
 BINARY = ("add", "subtract", "multiply", "maximum", "minimum")
@@ -104,7 +109,7 @@ class Body:
         return self.writer.close("sum", inner)
 
     def grow(self, depth: int) -> None:
-        kinds = ["unary", "binary", "select", "move", "dot", "convert", "tuple"]
+        kinds = ["unary", "binary", "select", "move", "dot", "convert", "tuple", "stack"]
         if depth:
             kinds += ["call", "while", "conditional"]
         getattr(self, str(self.writer.pick(*kinds)) + "_")(depth)
@@ -151,6 +156,39 @@ class Body:
         name, _, dims = self.any()
         self.emit(str(self.writer.pick(*FLOATS)), dims, f"convert({name})")
 
+    def stack_(self, _: int) -> None:
+        name, dtype, dims = self.any()
+        if len(dims) == 2:
+            start = self.line("s32[]", f"constant({self.writer.pick(-2, 0, 1, 5, 40)})")
+            self.stacked(name, dtype, dims, start)
+            if self.writer.draw(st.booleans()):
+                self.row_of(name, dtype, dims, start)
+
+    def stacked(self, name: str, dtype: str, dims: tuple[int, ...], start: str) -> str:
+        """An array with some rows replaced: by itself, or as a fusion or call does it."""
+        rows = int(self.writer.pick(1, 1, min(2, dims[0])))  # type: ignore[call-overload]
+        block = self.like(dtype, (rows, dims[1]))
+        how = self.writer.pick("fusion", "call", "")
+        inner = Body(self.writer) if how else self
+        given = [name, block, start]
+        if how:
+            shapes = (shape(dtype, dims), shape(dtype, (rows, dims[1])), "s32[]")
+            given = [inner.line(one, f"parameter({n})") for n, one in enumerate(shapes)]
+            given[1] = inner.line(shapes[1], f"negate({given[1]})")
+        zero = inner.line("s32[]", "constant(0)")
+        text = f"dynamic-update-slice({', '.join([*given, zero])})"
+        if not how:
+            return self.emit(dtype, dims, text)
+        inner.line(shape(dtype, dims), text, root=True)
+        called = self.writer.close("stacks", inner)
+        calls = f"kind=kLoop, calls={called}" if how == "fusion" else f"to_apply={called}"
+        return self.emit(dtype, dims, f"{how}({name}, {block}, {start}), {calls}")
+
+    def row_of(self, name: str, dtype: str, dims: tuple[int, ...], start: str) -> None:
+        zero = self.line("s32[]", "constant(0)")
+        sizes = f"dynamic_slice_sizes={{1,{dims[1]}}}"
+        self.emit(dtype, (1, dims[1]), f"dynamic-slice({name}, {start}, {zero}), {sizes}")
+
     def tuple_(self, _: int) -> None:
         (a, ta, da), (b, tb, db) = self.any(), self.any()
         pair = f"({shape(ta, da)}, {shape(tb, db)})"
@@ -189,6 +227,9 @@ class Body:
         one = body.line("s32[]", "constant(1)")
         next_count = body.line("s32[]", f"add({count}, {one})")
         next_value = body.line(shape(dtype, dims), f"call({value}), to_apply={step}")
+        if dims == STACK:
+            body.values.append((next_value, dtype, dims))
+            next_value = body.stacked(next_value, dtype, dims, count)
         body.line(carried, f"tuple({next_count}, {next_value})", root=True)
         state = condition.line(carried, "parameter(0)")
         count = condition.line("s32[]", f"get-tuple-element({state}), index=0")
@@ -228,3 +269,19 @@ def test_whole_and_stepped_agree(backend: xla.Backend, cache: SliceCache, grain:
         assert [(e["key"], e["value"]) for e in back[::-1]] == [(e["key"], e["value"]) for e in stops], text
 
     agree()
+
+
+def test_the_host_does_what_xla_does(backend: xla.Backend, cache: SliceCache) -> None:
+    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+    @given(modules())
+    def same(text: str) -> None:
+        program = Program(pb.HloModuleProto.FromString(xla.parse_text(text.encode())))
+        outputs = []
+        for hosts in (True, False):
+            evaluator = Evaluator(program, backend, cache, grain=Grain.BODY)
+            evaluator.hosts = hosts
+            outputs.append(evaluator.root(Frame(program.entry, made(program, 0).values)))
+        for one, other in zip(*outputs, strict=True):
+            assert np.asarray(one).tobytes() == np.asarray(other).tobytes(), text
+
+    same()
