@@ -43,10 +43,10 @@ class Fulfilling:
         self._last: dict[Wish, Json] = {}
         self._partition = wishes.partition if devices > 1 else None
         self.differs = False
-        if wishes.partition >= devices:
-            raise HloTuiError(
-                "no such partition", f"{wishes.partition}: the module runs on {devices} devices"
-            )
+        compared = (other(wish.to).get("partition", 0) for wish in wishes.wishes if wish.kind == "compare")
+        for partition in (wishes.partition, *compared):
+            if partition >= devices:
+                raise HloTuiError("no such partition", f"{partition}: the module runs on {devices} devices")
         for wish in wishes.wishes:
             path = {"path": wish.to} if wish.kind == "save" else {}
             self._ask(wish, "check", slice=wish.place.slice, array=wish.kind != "show", **path)

@@ -37,6 +37,8 @@ def part_of(value: Any, element: list[int], partition: int | None) -> Any:
             raise HloTuiError("no such element", f"the value has no element {position}")
         value = value[position]
     if isinstance(value, Replicated):
+        if not 0 <= (partition or 0) < len(value.parts):
+            raise HloTuiError("no such partition", f"{partition}: there are {len(value.parts)}")
         value = value.parts[partition or 0]
     if isinstance(value, Unknown):
         raise HloTuiError("the value is unknown", value.reason)

@@ -38,6 +38,14 @@ class Trace:
     """Follows elements of one replay."""
 
     def __init__(self, evaluator: Evaluator, partition: int = 0) -> None:
+        """Take a replay, and whose elements of it.
+
+        Raises:
+            HloTuiError: there is no such partition.
+        """
+        devices = evaluator.topology.devices
+        if not 0 <= partition < devices:
+            raise HloTuiError("no such partition", f"{partition}: the module runs on {devices} devices")
         self._evaluator = evaluator
         self._partition = partition
 

@@ -29,7 +29,7 @@ from hlo_tui.replay.wishes import (
     parse_wish,
 )
 from tests.replay.conftest import STAGES, program_file
-from tests.replay.sessions import opened
+from tests.replay.sessions import go, opened
 
 XS = np.arange(10, dtype=np.float32)
 SIZES = """
@@ -392,7 +392,7 @@ def test_what_is_logged_is_logged_once_and_with_the_change() -> None:
 
 
 def test_a_worker_that_dies_comes_back_with_what_was_set(tmp_path: Path) -> None:
-    from tests.replay.sessions import go, until, worker_of
+    from tests.replay.sessions import until, worker_of
 
     with opened(program_file("scan"), inputs=str(program_file("scan", STAGES[2]))) as session:
         events: list[dict] = []
@@ -435,8 +435,24 @@ def test_one_partition_of_several(tmp_path: Path) -> None:
     assert (one["shown"][0]["partition"], one["partition"]) == (1, 1)
     assert np.load(tmp_path / "d.npy").tolist() == (2 * x[1]).tolist()
     assert one["compared"][0]["max_abs"] == 4
-    with pytest.raises(HloTuiError, match="no such partition"):
-        run(path, stops=("double",), partition=2)
+    for wish, partition in ((("show", "double"), 2), (("compare", "double=partition 2"), 0)):
+        with pytest.raises(HloTuiError, match="no such partition"):
+            run(path, wish, stops=("double",), partition=partition)
+
+
+def test_a_partition_that_there_is_not_ends_no_engine(tmp_path: Path) -> None:
+    (tmp_path / "spread.txt").write_text(MANUAL)
+    with opened(tmp_path / "spread.txt", (parse_spec("double"),)) as session:
+        go(session, "continue")
+        value = {"computation": session.state.current.computation, "instruction": "double"}
+        for params in (
+            {"what": "overview", "value": value, "partition": 9},
+            {"what": "compare", "value": value, "other": {**value, "partition": 9}},
+            {"what": "trace", "value": value, "index": [0, 0], "partition": 9},
+        ):
+            session.inspect(params, lambda _: None)
+            state = session.wait()
+            assert (state.status, state.problem.title) == ("standing", "no such partition")
 
 
 def test_an_unknown_value_is_said_to_be(tmp_path: Path) -> None:
