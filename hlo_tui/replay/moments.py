@@ -44,8 +44,10 @@ def in_iteration(frame: Frame, index: int, iteration: int) -> Position:
     """The same place in another iteration of the innermost loop around it.
 
     Raises:
-        HloTuiError: there is no loop around it.
+        HloTuiError: there is no loop around it, or it is no iteration.
     """
+    if iteration < 0:
+        raise HloTuiError("no such iteration", f"{iteration}: they are counted from 0")
     path = frame.path()
     for depth, one in reversed(list(enumerate(frame.chain()[1:]))):
         if one.iteration is not None:

@@ -59,7 +59,7 @@ def _named(debugger: Debugger, which: Json) -> list[Op]:
 def _part(op: Op, element: list[int]) -> pb.ShapeProto:
     shape = op.proto.shape
     for position in element:
-        if position >= len(shape.tuple_shapes):
+        if not 0 <= position < len(shape.tuple_shapes):
             raise HloTuiError("no such element", f"%{op.name} is {shape_text(op.proto.shape)}")
         shape = shape.tuple_shapes[position]
     return shape

@@ -247,3 +247,16 @@ def test_tuples_and_unknown_values_cannot_be_tables() -> None:
         looking.part_of((np.zeros(1),), [], None)
     assert looking.part_of((np.zeros(1), (np.ones(2),)), [1, 0], None).tolist() == [1, 1]
     assert summarize((np.zeros(1), None))["tuple"][1] == {"shape": "token[]", "dtype": "token"}
+
+
+def test_what_is_before_the_first_is_refused(debug: Open) -> None:
+    debugger = debug(program_file("scan"))
+    stop = debugger.move("continue")
+    value = {"computation": stop["computation"], "instruction": stop["instruction"]}
+    for params in (
+        {"what": "overview", "value": {**value, "iteration": -1}},
+        {"what": "check", "value": value, "element": [-1]},
+        {"what": "shown", "value": value, "partition": None, "element": [], "slice": "[-9]"},
+    ):
+        with pytest.raises(HloTuiError):
+            look(debugger, params)
