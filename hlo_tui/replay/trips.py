@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hlo_tui.hlo.schema import hlo_pb2 as pb
+from hlo_tui.replay import arrays
 from hlo_tui.replay.loops import kept
 from hlo_tui.replay.program import Computation, Op, trip_count
 from hlo_tui.replay.values import leaves
@@ -50,7 +51,14 @@ def _trips(op: Op, start_of: Callable[[int], int | None]) -> int | None:
     if limit is None or step is None or start is None or step <= 0:
         return None
     beyond = limit + (root.proto.comparison_direction == "LE")
-    return max(0, -(-(beyond - start) // step))
+    trips = max(0, -(-(beyond - start) // step))
+    # Where the counter would go beyond its type it wraps, and the loop goes on.
+    return trips if start + trips * step <= _largest(condition.ops[root.operands[0]]) else None
+
+
+def _largest(op: Op) -> int:
+    dtype = arrays.DTYPES.get(op.proto.shape.element_type)
+    return int(np.iinfo(dtype).max) if dtype is not None and dtype.kind in "iu" else -1
 
 
 def _source(computation: Computation, index: int) -> Op:

@@ -60,6 +60,17 @@ def test_a_limit_that_moves_is_not_guessed(debug: Open, tmp_path: Path) -> None:
     assert debug(path).move("continue")["trips"] is None
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "step", "way"),
+    [(2**31 - 3, 2**31 - 1, 1, "LE"), (2**31 - 8, 2**31 - 1, 5, "LT")],
+)
+def test_a_counter_that_wraps_is_not_counted(
+    debug: Open, tmp_path: Path, start: int, end: int, step: int, way: str
+) -> None:
+    debugger = debug(written(tmp_path, start, end, step, way))
+    assert [debugger.move("continue")["trips"] for _ in range(6)] == [None] * 6
+
+
 def written(directory: Path, start: int, end: int, step: int, way: str, kept: str = "%n") -> Path:
     text = _LOOP
     for word, value in (("START", start), ("END", end), ("STEP", step), ("WAY", way), ("KEPT", kept)):
