@@ -312,11 +312,9 @@ class Debugger:
             HloTuiError: no run of its computation is on the path.
         """
         spot = self.spot if position is None else self._walker.find(position)
-        if spot is not None:
-            for frame in reversed(spot.frame.chain()):
-                index = frame.computation.by_name.get(instruction)
-                if frame.computation.name == computation and index is not None:
-                    return frame, index
+        run = None if spot is None else spot.run_of(instruction, computation)
+        if run is not None:
+            return run[:2]
         message = f"{computation} is not being run where the replay stands"
         raise HloTuiError("no value here", message, "run to an instruction of that computation first")
 

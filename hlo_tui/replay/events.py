@@ -9,7 +9,7 @@ from hlo_tui.replay.fate import follow
 from hlo_tui.replay.finite import counts, counts_at, given
 from hlo_tui.replay.flags import carriers, flags_of
 from hlo_tui.replay.frames import Frame
-from hlo_tui.replay.program import APPLIED, CONTROL_FLOW, trip_count
+from hlo_tui.replay.program import APPLIED, trip_count
 from hlo_tui.replay.stops import LOG, source_of
 from hlo_tui.replay.trips import counted_trips
 from hlo_tui.replay.values import compare, find_unknown, replaced, summarize
@@ -35,7 +35,7 @@ class Events:
         debugger, frame, index = self._debugger, spot.frame, spot.index
         op = frame.computation.ops[index]
         position = spot.position()
-        not_run = spot.phase is Phase.BEFORE and op.opcode in CONTROL_FLOW
+        not_run = spot.waits
         value = None if not_run else debugger.evaluator.value(frame, index)
         event: Json = {
             "event": kind,
@@ -56,7 +56,7 @@ class Events:
             event |= debugger.beside.consequence(frame, index, value)
             event["supplied"] = debugger.evaluator.supplies.source_of(op)
         if kind == "stop":
-            event["watches"] = [self._watched(spot, not_run, *place) for place in debugger.watches]
+            event["watches"] = [self._watched(spot, *place) for place in debugger.watches]
             if stops.origin(spot):
                 event["nonfinite"] = self._nonfinite(spot, value, stops)
             # The last: what was computed to be shown is there too.
@@ -87,7 +87,7 @@ class Events:
             "key": list(end.key()),
         }
 
-    def _watched(self, spot: Spot, not_run: bool, computation: str, instruction: str) -> Json:
+    def _watched(self, spot: Spot, computation: str, instruction: str) -> Json:
         """A watched instruction: its value, where it has run on the way to a spot.
 
         `state` is "here", "later" (it has not run yet in this run of its computation) or "elsewhere".
@@ -95,15 +95,12 @@ class Events:
         found: Json = {
             "computation": computation, "instruction": instruction, "state": "elsewhere", "value": None,
         }  # fmt: skip
-        reached = spot.index if not_run else spot.index + 1
-        for frame in reversed(spot.frame.chain()):
-            index = frame.computation.by_name.get(instruction)
-            if frame.computation.name == computation and index is not None:
-                found["state"] = "here" if index < reached else "later"
-                if index < reached:
-                    found["value"] = summarize(self._debugger.evaluator.value(frame, index))
-                return found
-            reached = frame.site
+        run = spot.run_of(instruction, computation)
+        if run is not None:
+            frame, index, done = run
+            found["state"] = "here" if done else "later"
+            if done:
+                found["value"] = summarize(self._debugger.evaluator.value(frame, index))
         return found
 
     def _nonfinite(self, spot: Spot, value: Any, stops: ActiveStops) -> Json:

@@ -11,10 +11,10 @@ from hlo_tui.replay import looking
 from hlo_tui.replay.arrays import shape_text
 from hlo_tui.replay.debugger import Debugger
 from hlo_tui.replay.frames import Frame
-from hlo_tui.replay.program import CONTROL_FLOW, Op
+from hlo_tui.replay.program import Op
 from hlo_tui.replay.slicing import parse_slice
 from hlo_tui.replay.values import Unknown, find_unknown, summarize
-from hlo_tui.replay.walk import Phase, Spot
+from hlo_tui.replay.walk import Spot
 
 Json = dict[str, Any]
 
@@ -70,7 +70,7 @@ def there(debugger: Debugger, params: Json) -> Json:
 
     With it its `computation`, the `path` of that run, and the `position` and `key` of the moment.
     """
-    found = _find(debugger, params["value"])
+    found = _run_of(debugger, params["value"])
     if found is None:
         return {"state": "elsewhere"}
     frame, index, ran = found
@@ -84,22 +84,8 @@ def there(debugger: Debugger, params: Json) -> Json:
     }
 
 
-def _find(debugger: Debugger, which: Json) -> tuple[Frame, int, bool] | None:
-    """The run of an instruction on the way to where the replay stands, and whether it is done."""
-    spot = debugger.spot
-    computation = spot.frame.computation
-    waits = (
-        0 <= spot.index < len(computation)
-        and spot.phase is Phase.BEFORE
-        and computation.ops[spot.index].opcode in CONTROL_FLOW
-    )
-    reached = spot.index if waits else spot.index + 1
-    for frame in reversed(spot.frame.chain()):
-        index = frame.computation.by_name.get(which["instruction"])
-        if index is not None and which["computation"] in ("", frame.computation.name):
-            return frame, index, index < reached
-        reached = frame.site
-    return None
+def _run_of(debugger: Debugger, which: Json) -> tuple[Frame, int, bool] | None:
+    return debugger.spot.run_of(which["instruction"], which["computation"])
 
 
 def shown(debugger: Debugger, params: Json) -> Json:
@@ -108,7 +94,7 @@ def shown(debugger: Debugger, params: Json) -> Json:
     Raises:
         HloTuiError: it is not there, or has no such part.
     """
-    found = _find(debugger, params["value"])
+    found = _run_of(debugger, params["value"])
     if found is None or not found[2]:
         raise HloTuiError(
             "no value here", f"{params['value']['instruction']} has not run where the replay stands"

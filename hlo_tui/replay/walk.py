@@ -58,6 +58,29 @@ class Spot:
         """The form that can be kept."""
         return Position(tuple(self.frame.path()), self.index, self.phase)
 
+    @property
+    def waits(self) -> bool:
+        """Whether the instruction has no value yet: what it calls runs first."""
+        ops = self.frame.computation.ops
+        if self.phase is not Phase.BEFORE or not 0 <= self.index < len(ops):
+            return False
+        return ops[self.index].opcode in CONTROL_FLOW
+
+    def run_of(self, instruction: str, computation: str = "") -> tuple[Frame, int, bool] | None:
+        """The run of an instruction on the way here, the innermost one, its position there, and whether it is done.
+
+        Args:
+            instruction: its name.
+            computation: of the instruction; empty for any.
+        """
+        reached = self.index if self.waits else self.index + 1
+        for frame in reversed(self.frame.chain()):
+            index = frame.computation.by_name.get(instruction)
+            if index is not None and computation in ("", frame.computation.name):
+                return frame, index, index < reached
+            reached = frame.site
+        return None
+
 
 class StopTable:
     """Which instructions of a program hold a stop, themselves or somewhere inside what they call."""
